@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Flags that every target of the project shares, carried by one interface target, and the
+# functions that add libraries and tests. No global flags.
+
+find_package(Threads REQUIRED)
+
+add_library(hokku_flags INTERFACE)
+target_compile_features(hokku_flags INTERFACE cxx_std_20)
+target_compile_options(hokku_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+    -Wold-style-cast -Wimplicit-fallthrough -fno-math-errno -ffp-contract=off
+    $<$<BOOL:${HOKKU_WARNINGS_AS_ERRORS}>:-Werror>)
+if(HOKKU_SANITIZE)
+    list(JOIN HOKKU_SANITIZE "," _hokku_sanitizers)
+    target_compile_options(hokku_flags INTERFACE
+        -fsanitize=${_hokku_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(hokku_flags INTERFACE -fsanitize=${_hokku_sanitizers})
+endif()
+
+find_program(HOKKU_CCACHE ccache)
+if(HOKKU_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${HOKKU_CCACHE})
+endif()

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backend: runs model steps on one device. Cut at the model step, not at the op, so that a
+// backend may fuse, capture or run one persistent kernel. It knows tokens, positions and KV
+// blocks; it knows nothing of text, chats or sampling.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "hokku/result.h"
+
+namespace hokku {
+
+class Model;
+
+/// Tokens per KV block. One block holds, for every layer, the keys and values of this many
+/// consecutive positions of one sequence (KV heads only, never repeated for GQA).
+inline constexpr uint32_t kKvBlockTokens = 64;
+
+struct BackendOptions {
+    uint32_t num_threads = 0;        ///< 0: chosen from the machine.
+    bool exact = false;              ///< Scalar float32 reference.
+    uint32_t num_kv_blocks = 0;      ///< Size of the KV pool.
+    uint32_t max_step_tokens = 512;  ///< Rows that one step may have.
+    uint32_t max_step_logits = 8;    ///< Rows of logits that one step may return.
+};
+
+/// One sequence's share of a step. Positions are absolute and follow from the cache: row r of the
+/// slice has position num_cached + r.
+struct StepSequence {
+    uint32_t first_row = 0, num_rows = 0;
+    uint32_t num_cached = 0;           ///< Tokens of this sequence whose KV is stored already.
+    std::span<const uint32_t> blocks;  ///< Block table covering num_cached + num_rows tokens.
+};
+
+/// Inner values of the last row of a step, for comparison with references. Called in order of
+/// computation. Names as in tests: "embed", "layer3", "final_norm", "layer3.q_rope".
+struct StepTrace {
+    bool stages = false;  ///< Inner stages of each layer too, not only residuals.
+    std::function<void(const std::string& name, std::span<const float> values)> on_values;
+};
+
+struct Step {
+    std::span<const int32_t> tokens;  ///< [num_rows] of all sequences, concatenated.
+    std::span<const StepSequence> sequences;
+    std::span<const uint32_t> logit_rows;  ///< Rows whose logits are wanted, ascending.
+    StepTrace* trace = nullptr;
+    std::stop_token stop;  ///< Checked at every layer.
+};
+
+struct BackendInfo {
+    std::string device;   ///< "CPU avx512, 2 threads".
+    std::string kernels;  ///< "reference", "avx2", "avx512".
+    uint32_t num_threads = 0;
+    uint64_t kv_bytes = 0, scratch_bytes = 0;
+    uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
+};
+
+/// Errors : run: cancelled, numeric (naming the layer where it can), device.
+/// Threads: owning thread only (asserted). Nothing is allocated after creation.
+class Backend {
+  public:
+    virtual ~Backend() = default;
+    /// Runs one step. Afterwards the KV of all its rows is stored.
+    /// Returns logits [logit_rows.size(), num_vocab] f32, valid until the next call.
+    virtual Result<std::span<const float>> run(const Step& step) = 0;
+    /// Copies one KV block over another (copy on write).
+    virtual void copy_block(uint32_t from, uint32_t to) = 0;
+    [[nodiscard]] virtual const BackendInfo& info() const = 0;
+};
+
+/// Bytes of KV pool that one block takes for this model on the CPU.
+uint64_t cpu_kv_block_bytes(const Model& model);
+
+/// The CPU backend. `model` must outlive it.
+Result<std::unique_ptr<Backend>> make_cpu_backend(const Model& model,
+                                                  const BackendOptions& options);
+
+}  // namespace hokku

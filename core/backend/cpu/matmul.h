@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul: y = x W^T + b for weights in any GGUF type, called by all lanes of a team together.
+// Chooses GEMV or GEMM and the activation format by type, rows and kernel table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/thread_team.h"
+#include "model/weights.h"
+
+namespace hokku::cpu {
+
+/// One product of a group that shares its input.
+struct MatmulTarget {
+    const WeightMatrix* weight = nullptr;  ///< [out, in]
+    const float* bias = nullptr;           ///< [out] or null; added in float32.
+    float* out = nullptr;                  ///< [num_rows, out]
+    size_t out_stride = 0;                 ///< Floats between rows of out.
+};
+
+/// Scratch memory of the products of one backend, sized once at load.
+class MatmulScratch;
+
+/// All lanes call it with equal arguments. x and what it points to must be complete before the
+/// call (barrier first); the outputs are complete after the next barrier.
+///
+/// Shapes : x [num_rows, in] f32, row-major, x_stride floats between rows.
+/// Threads: by all lanes of one team at once. No allocation.
+void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch, const float* x,
+            size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets);
+
+}  // namespace hokku::cpu

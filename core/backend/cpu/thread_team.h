@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// ThreadTeam: a fixed set of threads that run one function together (SPMD), with a barrier that
+// spins before it sleeps. The forward pass is one such function, so a step costs no dispatch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace hokku::cpu {
+
+class ThreadTeam;
+
+/// One thread's view of a running team.
+struct Lane {
+    uint32_t index = 0;  ///< 0 is the calling thread.
+    uint32_t count = 1;
+    ThreadTeam* team = nullptr;
+
+    /// Waits until all lanes are here; what they wrote before is visible after.
+    void barrier() const;
+    /// This lane's share [begin, end) of `total` items, in multiples of `unit`.
+    struct Range {
+        uint32_t begin, end;
+    };
+    [[nodiscard]] Range share(uint32_t total, uint32_t unit = 1) const;
+};
+
+/// Threads: run() on the owning thread only. The other lanes sleep between runs.
+class ThreadTeam {
+  public:
+    explicit ThreadTeam(uint32_t num_threads);
+    ~ThreadTeam();
+    ThreadTeam(const ThreadTeam&) = delete;
+    ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+    /// Calls task(context, lane) on every lane and returns when all have returned. No allocation.
+    void run(void (*task)(void* context, Lane lane), void* context);
+    [[nodiscard]] uint32_t size() const;
+
+  private:
+    friend struct Lane;
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Threads to use by default: physical cores that this process may run on, within the cgroup quota.
+uint32_t default_num_threads();
+
+}  // namespace hokku::cpu

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Model: a GGUF file understood as a model: its ModelSpec and its Weights (views into the file).
+// No compute and no KV.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "gguf/gguf_file.h"
+#include "hokku/result.h"
+#include "model/model_spec.h"
+#include "model/weights.h"
+
+namespace hokku {
+
+/// Threads: immutable after load; safe from any thread.
+class Model {
+  public:
+    /// Builds spec and weights. `file` is shared with the tokenizer's owner.
+    /// Errors : unsupported (architecture, tensor type), bad_format (missing tensor, wrong shape:
+    ///          tensor, expected, found).
+    static Result<Model> load(std::shared_ptr<const GgufFile> file);
+
+    [[nodiscard]] const ModelSpec& spec() const { return spec_; }
+    [[nodiscard]] const Weights& weights() const { return weights_; }
+    [[nodiscard]] const GgufFile& file() const { return *file_; }
+
+  private:
+    std::shared_ptr<const GgufFile> file_;
+    ModelSpec spec_;
+    Weights weights_;
+};
+
+}  // namespace hokku

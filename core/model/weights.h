@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights: the tensors of a model bound to named slots, each checked against the ModelSpec.
+// Views into the mapped file; nothing is copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gguf/tensor_type.h"
+
+namespace hokku {
+
+/// A weight as it lies in the file: `rows` (out_features) rows of `cols` (in_features) values,
+/// each row a whole number of blocks. data is null for an absent tensor.
+struct WeightMatrix {
+    const std::byte* data = nullptr;
+    TensorType type = TensorType::f32;
+    uint32_t rows = 0, cols = 0;
+    size_t row_bytes = 0;
+    explicit operator bool() const { return data != nullptr; }
+};
+
+/// A vector of f32 (norm weights, biases), as it lies in the file (4-byte aligned).
+struct WeightVector {
+    const float* data = nullptr;
+    uint32_t size = 0;
+    explicit operator bool() const { return data != nullptr; }
+};
+
+struct LayerWeights {
+    WeightVector attn_norm, attn_post_norm, ffn_norm, ffn_post_norm;
+    WeightMatrix wq, wk, wv, wo;  ///< Fused files: wq, wk, wv are row slices of one tensor.
+    WeightVector bq, bk, bv, bo;
+    WeightVector q_norm, k_norm;
+    WeightMatrix gate, up, down;  ///< Dense FFN; gate and up may be slices of a fused tensor.
+    WeightVector b_gate, b_up, b_down;
+    WeightMatrix router;                                            ///< [num_experts, dim]
+    std::vector<WeightMatrix> expert_gate, expert_up, expert_down;  ///< One per expert.
+    WeightMatrix shared_gate, shared_up, shared_down;
+    WeightVector shared_router;  ///< [dim], sigmoid gate of the shared expert.
+};
+
+struct Weights {
+    WeightMatrix embedding;  ///< [num_vocab, dim]
+    WeightMatrix head;       ///< [num_vocab, dim]; the embedding itself when tied.
+    WeightVector head_bias;
+    WeightVector final_norm;
+    std::vector<LayerWeights> layers;
+};
+
+}  // namespace hokku

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the reference data and the downloaded models that tests compare with. A test whose data
+// is not there says so by name and is reported as skipped, never as passed.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace hokku::testing {
+
+/// Path of `relative` in the golden folder beside the checkout; nullopt where it does not exist.
+std::optional<std::filesystem::path> find_golden(std::string_view relative);
+
+/// Path of a downloaded test model by short name: smollm2, gemma3 or qwen2.
+/// Looks in $HOKKU_TEST_MODELS, then in the user's cache folder (hokku/models).
+std::optional<std::filesystem::path> find_model(std::string_view short_name);
+
+/// Prints the line by which ctest counts a test as skipped. Return from the test right after it.
+void report_skip(std::string_view reason);
+
+}  // namespace hokku::testing
