@@ -9,7 +9,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,10 +24,12 @@ namespace hokku {
 
 struct LoadOptions {
     std::filesystem::path path;
-    uint32_t context_tokens = 4096;  ///< Clamped to the model's own limit; 0 takes that limit.
-    uint32_t num_threads = 0;        ///< 0: one per physical core within the CPU quota.
-    bool exact = false;              ///< Scalar float32 reference instead of the fast kernels.
-    bool use_mapping = true;         ///< false reads the file into memory.
+    /// Absent: 4096, or less where the model or the memory allows less (a warning says so).
+    /// A number is clamped to the model's own limit; 0 takes that limit.
+    std::optional<uint32_t> context_tokens;
+    uint32_t num_threads = 0;  ///< 0: one per physical core within the CPU quota.
+    bool exact = false;        ///< Scalar float32 reference instead of the fast kernels.
+    bool use_mapping = true;   ///< false reads the file into memory.
 };
 
 /// What is known of a loaded model. Sizes in bytes.
@@ -41,6 +45,7 @@ struct ModelInfo {
     uint32_t num_threads = 0;
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...
     bool has_chat_template = false;
+    double load_ms = 0;
 };
 
 struct ChatMessage {
@@ -56,8 +61,8 @@ enum class StopReason {
     cancelled,
     failed,
 };
-std::string_view stop_reason_name(
-    StopReason reason);  ///< "end", "stop", "length", "context_full", ...
+/// "end", "stop", "length", "context_full", "cancelled", "failed".
+std::string_view stop_reason_name(StopReason reason);
 
 struct GenerationRequest {
     /// Exactly one of the three: a conversation (rendered with the model's template), raw text, or
@@ -68,12 +73,17 @@ struct GenerationRequest {
 
     std::string template_kwargs_json = "{}";
     std::string tools_json = "null";
+    std::string now;                      ///< For the template; see TemplateInput::now.
+    bool continue_final_message = false;  ///< The last message is left open and continued.
+
     SamplingOptions sampling;
-    uint32_t max_tokens = 0;  ///< 0: until the context is full.
-    std::vector<std::string> stop_strings;
-    uint32_t num_top_logprobs = 0;  ///< With each token, this many alternatives (0: none).
-    bool parse_special = false;     ///< For raw_text only.
-    bool keep_special = false;      ///< Control tokens appear in the text.
+    uint32_t max_tokens = 0;                ///< 0: until the context is full.
+    std::vector<std::string> stop_strings;  ///< Not empty ones; the text ends before the first.
+    uint32_t num_top_logprobs = 0;          ///< With each token, this many alternatives (0: none).
+    bool parse_special = false;             ///< For raw_text only.
+    bool keep_special = false;              ///< Control tokens appear in the text.
+    bool ignore_end = false;          ///< End-of-generation tokens do not end it (benchmarks).
+    bool reuse_cached_prefix = true;  ///< false evaluates the whole prompt again.
 };
 
 struct TokenLogprob {
@@ -87,25 +97,27 @@ struct GenerationStats {
     uint32_t cached_tokens = 0;   ///< Of these, taken from the KV cache.
     uint32_t forward_tokens = 0;  ///< Tokens that went through the model, prefill and decode.
     uint32_t generated_tokens = 0;
-    double prefill_tok_s = 0, decode_tok_s = 0;
+    double prefill_tok_s = 0;   ///< Prompt tokens evaluated (not the cached ones) by time.
+    double decode_tok_s = 0;    ///< Tokens after the first by time; 0 when there is none.
     double ttft_ms = 0;         ///< Request to first text-bearing token.
     double peak_memory_mb = 0;  ///< Of the process.
 };
 
 struct GenerationResult {
     std::string text;
-    std::vector<TokenId> tokens;
+    std::vector<TokenId> tokens;  ///< All that were drawn, a closing end-of-generation one too.
     StopReason reason = StopReason::failed;
     std::optional<Error> error;  ///< Set when reason is failed.
     uint64_t seed = 0;
     GenerationStats stats;
 };
 
-/// Callbacks of one generation, all on the inference thread. Any may be empty.
+/// Callbacks of one generation, all on the inference thread. Any may be empty. Views are valid
+/// during the call. A callback that throws ends its generation with an error.
 struct GenerationEvents {
-    std::function<void(uint32_t done, uint32_t total)> on_prefill;  ///< Prompt tokens so far.
-    std::function<void(const std::string& text)> on_text;           ///< Whole characters.
-    std::function<void(const TokenLogprob& token)> on_token;
+    std::function<void(uint32_t done, uint32_t total)> on_prefill;    ///< Prompt tokens so far.
+    std::function<void(std::string_view text)> on_text;               ///< Whole characters.
+    std::function<void(const TokenLogprob& token)> on_token;          ///< Before its text.
     std::function<void(const GenerationResult& result)> on_finished;  ///< Always, exactly once.
 };
 
@@ -115,6 +127,8 @@ struct EvaluateRequest {
     bool all_positions = false;
     bool hidden = false;  ///< Residual stream of the last position.
     bool stages = false;  ///< Named inner values of each layer, last position.
+    /// Tokens per step (0: chosen by the engine). Results must not depend on it beyond rounding.
+    uint32_t chunk_tokens = 0;
     /// Called for each wanted position with all logits [num_vocab].
     std::function<void(uint32_t index, std::span<const float> logits)> on_logits;
     /// "embed", "layer0", .., "final_norm" / "layer0.attn_norm", ..
@@ -136,15 +150,17 @@ class GenerationHandle {
     std::shared_ptr<State> state_;  // shared by the caller and the inference thread
 };
 
-/// Threads: all members are thread-safe; only load() and evaluate() block their caller. Callbacks
-///          must not call blocking members of the same engine.
+/// Errors : the blocking members give bad_argument when called from a callback (they would wait
+///          for themselves), or without a model where one is needed.
+/// Threads: all members are thread-safe. load(), evaluate(), unload() and
+///          measure_read_bandwidth() block their caller and run in turn with the generations.
 class Engine {
   public:
     static Result<std::unique_ptr<Engine>> create();
     ~Engine();  ///< Cancels what runs and joins the thread.
 
-    /// Replaces the loaded model. `progress` gets 0..1 on the inference thread; returning false
-    /// cancels the load.
+    /// Replaces the loaded model; on failure the one before stays, unless memory had to be freed
+    /// for the new one. `progress` gets 0..1 on the inference thread; returning false cancels.
     Result<ModelInfo> load(const LoadOptions& options,
                            std::function<bool(double)> progress = nullptr);
     void cancel_load();
@@ -158,10 +174,14 @@ class Engine {
     GenerationHandle generate(GenerationRequest request, GenerationEvents events = {});
     /// Runs tokens through the model without sampling.
     Result<void> evaluate(const EvaluateRequest& request);
-    /// The prompt tokens that a request would start from.
+    /// The prompt tokens that a request would start from. On the caller's thread.
     Result<std::vector<TokenId>> tokenize_request(const GenerationRequest& request) const;
+    /// GB/s at which this machine reads the loaded weights with the model's number of threads;
+    /// what decode speed is measured against. Blocks like evaluate().
+    Result<double> measure_read_bandwidth();
 
   private:
+    friend struct EngineAccess;  // tests replace the model loader through it
     Engine();
     struct Impl;
     std::unique_ptr<Impl> impl_;

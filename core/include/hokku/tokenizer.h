@@ -77,10 +77,11 @@ class TokenStream {
     ~TokenStream();
     TokenStream(TokenStream&&) noexcept;
 
-    /// Text that is complete after this token; valid UTF-8, may be empty.
-    std::string push(TokenId id);
+    /// Text that is complete after this token; valid UTF-8, may be empty. The view is valid until
+    /// the next call. No allocation once its buffers have grown to the longest token.
+    std::string_view push(TokenId id);
     /// What is still held back at the end (incomplete characters as U+FFFD).
-    std::string finish();
+    std::string_view finish();
 
   private:
     struct State;

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that models can run on, as this machine has them, for display and for scripts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hokku {
+
+struct DeviceInfo {
+    std::string id;                         ///< "cpu".
+    std::string name;                       ///< As the maker calls it.
+    std::vector<std::string> instructions;  ///< Of those that kernels use: "avx2", "avx512_vnni".
+    std::vector<std::string> kernels;       ///< Kernel tables that run here, best first.
+    uint32_t num_physical_cores = 0;        ///< That this process may use.
+    uint32_t num_logical_cpus = 0;          ///< That this process may use.
+    uint32_t default_threads = 0;
+    uint64_t total_memory_bytes = 0, available_memory_bytes = 0;
+};
+
+/// At least the CPU. Never fails: what cannot be found out is 0 or empty.
+std::vector<DeviceInfo> list_devices();
+
+}  // namespace hokku

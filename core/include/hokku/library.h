@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's model library: the folder where models are kept, and how a name given on a command
+// line or chosen in an app becomes the path of a model file.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "hokku/result.h"
+
+namespace hokku {
+
+/// File name of the model that is used when none is named.
+inline constexpr std::string_view kStarterModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
+
+/// $HOKKU_HOME, else $XDG_DATA_HOME/hokku, else ~/.local/share/hokku. Need not exist yet.
+/// Errors : io when none of the variables is set.
+Result<std::filesystem::path> data_folder();
+/// data_folder()/models: where model files are kept. Need not exist yet.
+Result<std::filesystem::path> library_folder();
+/// The model files of the library (of a split set, the first shard), sorted by name.
+Result<std::vector<std::filesystem::path>> list_models();
+/// An existing path stands for itself; otherwise a file name in the library, with or without
+/// ".gguf"; otherwise the one library model whose name starts with `name_or_path`, ignoring case
+/// and punctuation ("smollm2"). Empty means the starter model.
+/// Errors : io naming the folder and the models in it; bad_argument when several match.
+Result<std::filesystem::path> resolve_model(std::string_view name_or_path);
+
+}  // namespace hokku
