@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# hokku_add_test(NAME SOURCES...): one Catch2 executable whose test cases are registered with ctest
+# one by one. The tags of a test case choose its labels:
+#   [quick]    the inner loop          (label quick)
+#   [model]    needs a downloaded model (label model; runs alone, as it uses every core)
+#   neither    (label slow)
+#   [threads]  also run under ThreadSanitizer (label threads, besides the other)
+#   [serial]   measures time: never beside another test
+function(hokku_add_test name)
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE hokku_test_support)
+    hokku_register_tests(${name})
+endfunction()
+
+# As catch_discover_tests, which cannot give labels by tag without one noisy pass for each tag.
+function(hokku_register_tests name)
+    set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
+    set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
+    add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
+        COMMAND ${CMAKE_COMMAND} -DTEST_EXECUTABLE=$<TARGET_FILE:${name}> -DTEST_LIST=${list}
+                -DCATCH_VERSION=${Catch2_VERSION} -P ${PROJECT_SOURCE_DIR}/cmake/ListTests.cmake)
+    file(WRITE ${include}
+        "if(EXISTS \"${list}\")\n  include(\"${list}\")\n"
+        "else()\n  add_test(${name}_is_not_built ${name}_is_not_built)\nendif()\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
+endfunction()

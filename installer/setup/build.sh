@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Configures and builds one preset. Sourced after common.sh.
+
+# build_preset PRESET "CMAKE OPTIONS" [TARGET..]: quiet when nothing has changed.
+build_preset() {
+    local preset=$1 options=$2
+    shift 2
+    local folder=$HOKKU_ROOT/build/$preset log=$HOKKU_ROOT/build/$preset-setup.log
+    mkdir -p "$HOKKU_ROOT/build"
+
+    # A configured folder is left alone unless it was configured with other options.
+    if [ ! -f "$folder/build.ninja" ] ||
+        { [ -n "$options" ] && [ "$(cat "$folder/setup-options" 2>/dev/null)" != "$options" ]; }; then
+        say "Configuring ($preset)"
+        # shellcheck disable=SC2086  # options are words by design
+        (cd "$HOKKU_ROOT" && cmake --preset "$preset" $options) >"$log" 2>&1 || {
+            cat "$log" >&2
+            die "configuring failed (the text above is in $log)"
+        }
+        echo "$options" >"$folder/setup-options"
+    fi
+
+    local build=(cmake --build "$folder" --parallel "$(num_jobs)")
+    if [ $# -gt 0 ]; then build+=(--target "$@"); fi
+    # -n: says what would be built, builds nothing.
+    if "${build[@]}" -- -n 2>/dev/null | grep -q 'no work to do'; then return 0; fi
+    say "Building ($preset); the first time takes some minutes"
+    if [ -t 2 ]; then
+        "${build[@]}" >&2 || die "the build failed"
+    else
+        "${build[@]}" >"$log" 2>&1 || {
+            grep -v '^\[[0-9]*/[0-9]*\] [A-Z]' "$log" | tail -n 200 >&2
+            die "the build failed (all of it is in $log)"
+        }
+    fi
+}
