@@ -3,7 +3,6 @@
 // No compute and no KV.
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "gguf/gguf_file.h"
@@ -26,6 +25,8 @@ class Model {
     [[nodiscard]] const GgufFile& file() const { return *file_; }
 
   private:
+    Model(std::shared_ptr<const GgufFile> file, ModelSpec spec, Weights weights);
+
     std::shared_ptr<const GgufFile> file_;
     ModelSpec spec_;
     Weights weights_;

@@ -28,24 +28,36 @@ struct WeightVector {
     explicit operator bool() const { return data != nullptr; }
 };
 
+/// Weight and, for LayerNorm, bias (which may be absent).
+struct NormWeights {
+    WeightVector weight, bias;
+    explicit operator bool() const { return static_cast<bool>(weight); }
+};
+
+/// Slots that a layer does not have are null. Biases are bound wherever the file has them.
 struct LayerWeights {
-    WeightVector attn_norm, attn_post_norm, ffn_norm, ffn_post_norm;
+    NormWeights mixer_norm, mixer_post_norm, ffn_norm, ffn_post_norm;
     WeightMatrix wq, wk, wv, wo;  ///< Fused files: wq, wk, wv are row slices of one tensor.
     WeightVector bq, bk, bv, bo;
-    WeightVector q_norm, k_norm;
+    NormWeights q_norm, k_norm;
+    WeightVector sinks;           ///< [num_heads]
     WeightMatrix gate, up, down;  ///< Dense FFN; gate and up may be slices of a fused tensor.
     WeightVector b_gate, b_up, b_down;
-    WeightMatrix router;                                            ///< [num_experts, dim]
-    std::vector<WeightMatrix> expert_gate, expert_up, expert_down;  ///< One per expert.
+    WeightMatrix router;                 ///< [num_experts, dim]
+    WeightVector router_bias;            ///< [num_experts], added to the router's logits.
+    WeightVector router_selection_bias;  ///< [num_experts], for choosing only.
+    std::vector<WeightMatrix> expert_gate, expert_up, expert_down;        ///< One per expert.
+    std::vector<WeightVector> b_expert_gate, b_expert_up, b_expert_down;  ///< Empty: none.
     WeightMatrix shared_gate, shared_up, shared_down;
-    WeightVector shared_router;  ///< [dim], sigmoid gate of the shared expert.
+    WeightMatrix shared_router;  ///< [1, dim], sigmoid gate of the shared expert.
 };
 
 struct Weights {
     WeightMatrix embedding;  ///< [num_vocab, dim]
+    WeightMatrix positions;  ///< [num_learned_positions, dim] or null.
     WeightMatrix head;       ///< [num_vocab, dim]; the embedding itself when tied.
     WeightVector head_bias;
-    WeightVector final_norm;
+    NormWeights final_norm;
     std::vector<LayerWeights> layers;
 };
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// llama: Llama 1 to 3, Mistral, SmolLM2 and, with experts, Mixtral. The converter interleaves the
+// rows of q and k so that RoPE pairs neighbours.
+#include "model/arch/declaration.h"
+
+namespace hokku::arch {
+
+Declaration declare_llama(Hparams& keys) {
+    Declaration declaration = make_decoder(keys, {.pairing = RopePairing::interleaved});
+    for (RopeSpec& rope : declaration.spec.ropes) rope.is_permuted = true;
+    return declaration;
+}
+
+}  // namespace hokku::arch
