@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "base/path_text.h"
+
+namespace hokku {
+
+namespace {
+
+/// Reads go in multiples of this, so that a header costs few system calls.
+constexpr size_t kReadUnit = size_t{256} << 10;
+
+std::string system_message(int error_number) {
+    return std::system_category().message(error_number);
+}
+
+const char* kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return "this is a folder, not a file";
+    if (S_ISFIFO(mode)) return "this is a named pipe, not a regular file";
+    if (S_ISSOCK(mode)) return "this is a socket, not a regular file";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "this is a device, not a regular file";
+    return "this is not a regular file";
+}
+
+Error io_error(std::string what, const std::filesystem::path& path, std::string expected = {}) {
+    return Error{ErrorCode::io, std::move(what), path_text(path), std::move(expected)};
+}
+
+Error open_error(const std::filesystem::path& path, int error_number) {
+    struct stat link = {};
+    if (error_number == ENOENT && lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode))
+        return io_error("the link points to a file that does not exist", path);
+    if (error_number == ENOENT) return io_error("there is no such file", path);
+    return io_error("the file cannot be opened: " + system_message(error_number), path);
+}
+
+Result<void> check_regular(const std::filesystem::path& path, const struct stat& status) {
+    if (!S_ISREG(status.st_mode)) return io_error(kind_of(status.st_mode), path, "a regular file");
+    if (status.st_size <= 0) return io_error("the file is empty", path);
+    return {};
+}
+
+/// Closes a file descriptor unless it was released.
+struct FileHandle {
+    int number = -1;
+    FileHandle() = default;
+    FileHandle(const FileHandle&) = delete;
+    FileHandle& operator=(const FileHandle&) = delete;
+    ~FileHandle() {
+        if (number >= 0) close(number);
+    }
+    int release() { return std::exchange(number, -1); }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::filesystem::path& path,
+                                                     bool use_mapping) {
+    // Looked at before it is opened: opening a device or a pipe can have effects or wait.
+    struct stat status = {};
+    if (stat(path.c_str(), &status) != 0) return open_error(path, errno);
+    if (auto regular = check_regular(path, status); !regular.ok()) return regular.error();
+
+    FileHandle file;
+    file.number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file.number < 0) return open_error(path, errno);
+    if (fstat(file.number, &status) != 0) return open_error(path, errno);
+    if (auto regular = check_regular(path, status); !regular.ok()) return regular.error();
+    const auto num_bytes = static_cast<uint64_t>(status.st_size);
+    if (num_bytes > std::numeric_limits<size_t>::max() / 2)
+        return io_error("the file is too large for the address space", path);
+    const auto size = static_cast<size_t>(num_bytes);
+
+    std::unique_ptr<MappedFile> opened(new MappedFile());
+    opened->path_ = path;
+    if (use_mapping) {
+        // Private, because some FUSE mounts refuse shared mappings; the pages are shared anyway.
+        void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
+        if (memory != MAP_FAILED) {
+            opened->bytes_ = {static_cast<const std::byte*>(memory), size};
+            opened->guard_ = ReadFaultGuard::watch(opened->bytes_);
+            opened->is_mapped_ = opened->guard_.has_value();
+            if (opened->is_mapped_) return opened;
+            munmap(memory, size);
+            opened->bytes_ = {};
+        }
+    }
+    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return Error{ErrorCode::out_of_memory, "there is not enough memory to read the file",
+                     path_text(path), std::to_string(size) + " bytes"};
+    opened->bytes_ = {static_cast<const std::byte*>(memory), size};
+    opened->file_ = file.release();
+    return opened;
+}
+
+MappedFile::~MappedFile() {
+    guard_.reset();
+    if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+    if (file_ >= 0) close(file_);
+}
+
+bool MappedFile::read_range(size_t begin, size_t end) {
+    std::byte* memory = const_cast<std::byte*>(bytes_.data());
+    while (begin < end) {
+        const size_t wanted = std::min(end - begin, size_t{1} << 30);
+        const ssize_t got = pread(file_, memory + begin, wanted, static_cast<off_t>(begin));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        begin += static_cast<size_t>(got);
+    }
+    return true;
+}
+
+bool MappedFile::load(size_t begin, size_t end) {
+    if (is_mapped_ || file_ < 0 || begin == end) return true;
+    if (begin >= loaded_begin_ && end <= loaded_end_) return true;
+    const bool continues = begin >= loaded_begin_ && begin <= loaded_end_;
+    const size_t from = continues ? loaded_end_ : begin;
+    const size_t to = std::min(bytes_.size(), (end / kReadUnit + 1) * kReadUnit);
+    if (!read_range(from, to)) return false;
+    if (!continues) loaded_begin_ = begin;
+    loaded_end_ = to;
+    return true;
+}
+
+Result<void> MappedFile::load_all() {
+    if (is_mapped_ || file_ < 0) return {};
+    const bool is_read = read_range(0, bytes_.size());
+    close(std::exchange(file_, -1));
+    if (!is_read)
+        return io_error("the file cannot be read to its end", path_,
+                        std::to_string(bytes_.size()) + " bytes, as when it was opened");
+    mprotect(const_cast<std::byte*>(bytes_.data()), bytes_.size(), PROT_READ);
+    return {};
+}
+
+bool MappedFile::take_read_fault() const {
+    return guard_.has_value() && guard_->take_fault();
+}
+
+}  // namespace hokku
