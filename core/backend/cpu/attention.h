@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/thread_team.h"
+#include "hokku/result.h"
 
 namespace hokku::cpu {
 
@@ -36,6 +38,8 @@ struct AttentionCall {
     float scale = 1.0f;
     float logit_softcap = 0.0f;  ///< cap * tanh(s / cap) before the mask; 0: none.
     uint32_t window = 0;         ///< Only the last `window` positions are seen; 0: all.
+    /// [num_heads] or null: a logit per head that joins the softmax without a value (gpt-oss).
+    const float* sinks = nullptr;
 };
 
 /// Stores k [num_rows][num_kv_heads][key_dim] and v [..][value_dim] at positions
@@ -44,8 +48,30 @@ void append_kv(const Lane& lane, const KvPages& pages, const float* k, size_t k_
                const float* v, size_t v_stride, uint32_t num_rows, uint32_t first_position,
                uint32_t num_kv_heads, uint32_t key_dim, uint32_t value_dim);
 
-/// Scratch memory, sized once at load.
-class AttentionScratch;
+/// Upper bounds of all calls that use one scratch.
+struct AttentionLimits {
+    uint32_t num_lanes = 1;
+    uint32_t max_heads = 0;
+    uint32_t max_value_dim = 0;
+};
+
+/// Scratch memory of attention, sized once at load.
+class AttentionScratch {
+  public:
+    /// Errors : out_of_memory.
+    static Result<AttentionScratch> create(const AttentionLimits& limits);
+    AttentionScratch(AttentionScratch&&) noexcept;
+    AttentionScratch& operator=(AttentionScratch&&) noexcept;
+    ~AttentionScratch();
+    [[nodiscard]] size_t bytes() const;
+
+    struct State;
+    State& state() { return *state_; }
+
+  private:
+    explicit AttentionScratch(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
 
 /// Positions outside the mask are skipped, never exponentiated. The KV of all rows must be
 /// appended and visible (barrier); out is complete after the next barrier. No allocation.

@@ -12,7 +12,7 @@
 
 namespace hokku::cpu {
 
-struct MatmulKernels;     // per weight type: GEMV, unpack, GEMM; see matmul_kernels.h
+struct MatmulKernels;     // see matmul_kernels.h
 struct AttentionKernels;  // see attention_kernels.h
 
 struct KernelTable {
@@ -27,10 +27,13 @@ struct KernelTable {
     void (*rope_halves)(float* x, const float* cos_sin, size_t num_dims);
     /// Rotates pairs (x[2i], x[2i + 1]).
     void (*rope_interleaved)(float* x, const float* cos_sin, size_t num_dims);
-    /// gate[i] = silu(gate[i]) * up[i]
+    /// gate[i] = activation(gate[i]) * up[i]; up may be null: activation alone.
     void (*silu_mul)(float* gate, const float* up, size_t n);
-    /// gate[i] = gelu_tanh(gate[i]) * up[i]
     void (*gelu_tanh_mul)(float* gate, const float* up, size_t n);
+    void (*gelu_erf_mul)(float* gate, const float* up, size_t n);
+    void (*relu_squared_mul)(float* gate, const float* up, size_t n);
+    /// x[i] = cap * tanh(x[i] / cap)
+    void (*softcap)(float* x, float cap, size_t n);
     /// x[i] += scale * y[i]
     void (*add_scaled)(float* x, const float* y, float scale, size_t n);
 

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/thread_team.h"
+#include "hokku/result.h"
 #include "model/weights.h"
 
 namespace hokku::cpu {
@@ -21,8 +23,31 @@ struct MatmulTarget {
     size_t out_stride = 0;                 ///< Floats between rows of out.
 };
 
+/// Upper bounds of all calls that use one scratch.
+struct MatmulLimits {
+    uint32_t num_lanes = 1;
+    uint32_t max_rows = 0;     ///< Rows of x.
+    uint32_t max_in = 0;       ///< in_features.
+    uint32_t max_targets = 8;  ///< Products of one group.
+};
+
 /// Scratch memory of the products of one backend, sized once at load.
-class MatmulScratch;
+class MatmulScratch {
+  public:
+    /// Errors : out_of_memory.
+    static Result<MatmulScratch> create(const MatmulLimits& limits);
+    MatmulScratch(MatmulScratch&&) noexcept;
+    MatmulScratch& operator=(MatmulScratch&&) noexcept;
+    ~MatmulScratch();
+    [[nodiscard]] size_t bytes() const;
+
+    struct State;
+    State& state() { return *state_; }
+
+  private:
+    explicit MatmulScratch(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
 
 /// All lanes call it with equal arguments. x and what it points to must be complete before the
 /// call (barrier first); the outputs are complete after the next barrier.

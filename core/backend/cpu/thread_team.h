@@ -28,6 +28,7 @@ struct Lane {
 /// Threads: run() on the owning thread only. The other lanes sleep between runs.
 class ThreadTeam {
   public:
+    /// Starts num_threads - 1 threads; fewer when the system refuses them: see size().
     explicit ThreadTeam(uint32_t num_threads);
     ~ThreadTeam();
     ThreadTeam(const ThreadTeam&) = delete;
@@ -43,7 +44,8 @@ class ThreadTeam {
     std::unique_ptr<State> state_;
 };
 
-/// Threads to use by default: physical cores that this process may run on, within the cgroup quota.
+/// Threads to use by default (at least 1): physical cores that this process may run on, within the
+/// cgroup quota.
 uint32_t default_num_threads();
 
 }  // namespace hokku::cpu

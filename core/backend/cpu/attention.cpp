@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cpu/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "backend/backend.h"
+#include "backend/cpu/attention_kernels.h"
+#include "base/aligned_buffer.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+/// Tiles times KV splits of one call that is split over the KV (decode).
+constexpr uint32_t kMaxPartials = 256;
+/// A call with at least this many tiles has enough work for all lanes without splitting the KV.
+constexpr uint32_t kManyTiles = 64;
+/// Positions of one KV split, at least. The cut depends on the lengths alone, never on the number
+/// of lanes, so that results do not either.
+constexpr uint32_t kMinSplitBlocks = 4;
+
+struct TilePart {
+    float* sums;  // [kAttentionTile][value_dim]
+    float* maxima;
+    float* weights;
+};
+
+}  // namespace
+
+struct AttentionScratch::State {
+    AttentionLimits limits;
+    AlignedBuffer buffer;
+    float* sums = nullptr;  ///< [2 * kMaxPartials + num_lanes][kAttentionTile][max_value_dim]
+    float* maxima = nullptr;
+    float* weights = nullptr;
+    /// [num_lanes][kCounterStride]: calls with splits that the lane has begun. Successive ones use
+    /// the two sets of parts in turn: a lane that begins call k + 2 has passed the barrier of k +
+    /// 1, so that all lanes have read the parts of k.
+    uint32_t* split_calls = nullptr;
+    static constexpr size_t kCounterStride = 16;
+
+    void lay_out(BufferLayout& layout) {
+        const size_t num_parts = size_t{2} * kMaxPartials + limits.num_lanes;
+        sums = layout.take<float>(num_parts * kAttentionTile * limits.max_value_dim);
+        maxima = layout.take<float>(num_parts * 2 * kAttentionTile);
+        weights = maxima ? maxima + kAttentionTile : nullptr;
+        split_calls = layout.take<uint32_t>(size_t{limits.num_lanes} * kCounterStride);
+    }
+
+    [[nodiscard]] TilePart part(uint32_t index) const {
+        return {sums + size_t{index} * kAttentionTile * limits.max_value_dim,
+                maxima + size_t{index} * 2 * kAttentionTile,
+                weights + size_t{index} * 2 * kAttentionTile};
+    }
+    [[nodiscard]] TilePart lane_part(uint32_t lane) const { return part(2 * kMaxPartials + lane); }
+    /// First part of the next call with splits.
+    [[nodiscard]] uint32_t begin_split_call(uint32_t lane) const {
+        return split_calls[lane * kCounterStride]++ % 2 * kMaxPartials;
+    }
+};
+
+AttentionScratch::AttentionScratch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+AttentionScratch::AttentionScratch(AttentionScratch&&) noexcept = default;
+AttentionScratch& AttentionScratch::operator=(AttentionScratch&&) noexcept = default;
+AttentionScratch::~AttentionScratch() = default;
+size_t AttentionScratch::bytes() const {
+    return state_->buffer.size_bytes();
+}
+
+Result<AttentionScratch> AttentionScratch::create(const AttentionLimits& limits) {
+    auto state = std::make_unique<State>();
+    state->limits = limits;
+    BufferLayout sizes;
+    state->lay_out(sizes);
+    state->buffer = AlignedBuffer(sizes.used_bytes());
+    if (!state->buffer.data()) {
+        return Error{ErrorCode::out_of_memory, "no memory for the scratch of attention",
+                     "CPU backend", std::to_string(sizes.used_bytes()) + " bytes"};
+    }
+    BufferLayout layout(state->buffer.data());
+    state->lay_out(layout);
+    return AttentionScratch(std::move(state));
+}
+
+void append_kv(const Lane& lane, const KvPages& pages, const float* k, size_t k_stride,
+               const float* v, size_t v_stride, uint32_t num_rows, uint32_t first_position,
+               uint32_t num_kv_heads, uint32_t key_dim, uint32_t value_dim) {
+    const Lane::Range heads = lane.share(num_kv_heads * num_rows);
+    for (uint32_t item = heads.begin; item < heads.end; ++item) {
+        const uint32_t head = item / num_rows, row = item % num_rows;
+        const uint32_t position = first_position + row;
+        const size_t block = pages.blocks[position / kKvBlockTokens];
+        const uint32_t slot = position % kKvBlockTokens;
+        float* keys = pages.keys + block * pages.key_block_stride +
+                      size_t{head} * key_dim * kKvBlockTokens + slot;
+        const float* key = k + row * k_stride + size_t{head} * key_dim;
+        for (uint32_t d = 0; d < key_dim; ++d) keys[size_t{d} * kKvBlockTokens] = key[d];
+        float* values = pages.values + block * pages.value_block_stride +
+                        (size_t{head} * kKvBlockTokens + slot) * value_dim;
+        std::copy_n(v + row * v_stride + size_t{head} * value_dim, value_dim, values);
+    }
+}
+
+namespace {
+
+/// The cut of a call into tiles of queries and splits of the KV.
+struct Plan {
+    uint32_t group, tiles_per_head, num_tiles;
+    uint32_t first_block, end_block;  // Blocks that any row sees.
+    uint32_t split_blocks, num_splits;
+};
+
+Plan make_plan(const AttentionCall& call) {
+    Plan plan{};
+    plan.group = call.num_heads / call.num_kv_heads;
+    const uint32_t queries = call.num_rows * plan.group;
+    plan.tiles_per_head = (queries + kAttentionTile - 1) / kAttentionTile;
+    plan.num_tiles = plan.tiles_per_head * call.num_kv_heads;
+    const uint32_t num_positions = call.first_position + call.num_rows;
+    plan.end_block = (num_positions + kKvBlockTokens - 1) / kKvBlockTokens;
+    if (call.window > 0 && call.first_position >= call.window) {
+        plan.first_block = (call.first_position - call.window + 1) / kKvBlockTokens;
+    }
+    const uint32_t num_blocks = plan.end_block - plan.first_block;
+    plan.split_blocks = num_blocks;
+    if (plan.num_tiles < kManyTiles) {
+        const uint32_t max_splits = kMaxPartials / plan.num_tiles;
+        plan.split_blocks = std::max(kMinSplitBlocks, (num_blocks + max_splits - 1) / max_splits);
+    }
+    plan.num_splits = (num_blocks + plan.split_blocks - 1) / plan.split_blocks;
+    return plan;
+}
+
+AttentionTile describe_tile(const AttentionCall& call, const Plan& plan, uint32_t tile_index,
+                            uint32_t split, const TilePart& part) {
+    const uint32_t kv_head = tile_index / plan.tiles_per_head;
+    const uint32_t first_query = tile_index % plan.tiles_per_head * kAttentionTile;
+    const uint32_t queries = call.num_rows * plan.group;
+    const uint32_t begin = (plan.first_block + split * plan.split_blocks) * kKvBlockTokens;
+    const uint32_t end =
+        std::min(begin + plan.split_blocks * kKvBlockTokens, call.first_position + call.num_rows);
+    return {.q = call.q + size_t{kv_head} * plan.group * call.key_dim,
+            .q_stride = call.q_stride,
+            .group = plan.group,
+            .first_query = first_query,
+            .num_queries = std::min(kAttentionTile, queries - first_query),
+            .keys = call.kv.keys + size_t{kv_head} * call.key_dim * kKvBlockTokens,
+            .values = call.kv.values + size_t{kv_head} * kKvBlockTokens * call.value_dim,
+            .key_block_stride = call.kv.key_block_stride,
+            .value_block_stride = call.kv.value_block_stride,
+            .blocks = call.kv.blocks,
+            .key_dim = call.key_dim,
+            .value_dim = call.value_dim,
+            .scale = call.scale,
+            .logit_softcap = call.logit_softcap,
+            .window = call.window,
+            .first_position = call.first_position,
+            .begin = begin,
+            .end = end,
+            .sums = part.sums,
+            .maxima = part.maxima,
+            .weights = part.weights};
+}
+
+/// Joins the splits of query number i of a tile and writes its row of the output.
+/// `part_of(s)` is split s.
+template <class PartOf>
+void write_query(const AttentionCall& call, const Plan& plan, uint32_t tile_index, uint32_t i,
+                 PartOf part_of) {
+    const uint32_t query = tile_index % plan.tiles_per_head * kAttentionTile + i;
+    const uint32_t head = tile_index / plan.tiles_per_head * plan.group + query % plan.group;
+    float max = call.sinks ? call.sinks[head] : -INFINITY;
+    for (uint32_t s = 0; s < plan.num_splits; ++s) {
+        const TilePart part = part_of(s);
+        if (part.weights[i] != 0.0f) max = std::max(max, part.maxima[i]);
+    }
+    float weight = call.sinks ? std::exp(call.sinks[head] - max) : 0.0f;
+    for (uint32_t s = 0; s < plan.num_splits; ++s) {
+        const TilePart part = part_of(s);
+        if (part.weights[i] != 0.0f) weight += part.weights[i] * std::exp(part.maxima[i] - max);
+    }
+    float* out = call.out + query / plan.group * call.out_stride + size_t{head} * call.value_dim;
+    bool is_first = true;
+    for (uint32_t s = 0; s < plan.num_splits; ++s) {
+        const TilePart part = part_of(s);
+        if (part.weights[i] == 0.0f) continue;
+        const float factor = std::exp(part.maxima[i] - max) / weight;
+        const float* sums = part.sums + size_t{i} * call.value_dim;
+        for (uint32_t d = 0; d < call.value_dim; ++d) {
+            out[d] = is_first ? factor * sums[d] : out[d] + factor * sums[d];
+        }
+        is_first = false;
+    }
+    if (is_first) std::fill_n(out, call.value_dim, 0.0f);
+}
+
+}  // namespace
+
+void attention(const Lane& lane, const KernelTable& kernels, AttentionScratch& scratch,
+               const AttentionCall& call) {
+    const AttentionScratch::State& state = scratch.state();
+    const Plan plan = make_plan(call);
+    const uint32_t queries = call.num_rows * plan.group;
+    const auto queries_of = [&](uint32_t tile) {
+        return std::min(kAttentionTile, queries - tile % plan.tiles_per_head * kAttentionTile);
+    };
+    if (plan.num_splits == 1) {
+        // Later rows see more positions: dealing the tiles out in turn evens the lanes' work.
+        const TilePart part = state.lane_part(lane.index);
+        for (uint32_t tile = lane.index; tile < plan.num_tiles; tile += lane.count) {
+            kernels.attention->run_tile(describe_tile(call, plan, tile, 0, part));
+            for (uint32_t i = 0; i < queries_of(tile); ++i) {
+                write_query(call, plan, tile, i, [&](uint32_t) { return part; });
+            }
+        }
+        return;
+    }
+    const uint32_t first_part = state.begin_split_call(lane.index);
+    const uint32_t num_parts = plan.num_tiles * plan.num_splits;
+    for (uint32_t index = lane.index; index < num_parts; index += lane.count) {
+        const uint32_t tile = index / plan.num_splits, split = index % plan.num_splits;
+        kernels.attention->run_tile(
+            describe_tile(call, plan, tile, split, state.part(first_part + index)));
+    }
+    lane.barrier();
+    for (uint32_t item = lane.index; item < plan.num_tiles * kAttentionTile; item += lane.count) {
+        const uint32_t tile = item / kAttentionTile, i = item % kAttentionTile;
+        if (i >= queries_of(tile)) continue;
+        write_query(call, plan, tile, i, [&](uint32_t s) {
+            return state.part(first_part + tile * plan.num_splits + s);
+        });
+    }
+}
+
+}  // namespace hokku::cpu

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this CPU and its operating system can run, asked once by cpuid and xgetbv.
+#pragma once
+
+namespace hokku::cpu {
+
+struct CpuFeatures {
+    bool avx2 = false;         ///< AVX2, FMA, F16C, BMI2 and the saved upper halves.
+    bool avx512_vnni = false;  ///< Also AVX-512 F, BW, DQ, VL, VBMI, VNNI.
+};
+
+/// Threads: safe from any thread.
+const CpuFeatures& cpu_features();
+
+}  // namespace hokku::cpu

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many threads this process can use well: physical cores, affinity mask and cgroup quota, read
+// from the kernel's files. The root folder is a parameter so that tests can stage machines.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hokku::cpu {
+
+/// Logical CPUs of a kernel list such as "0-3,8,10-11"; empty when malformed.
+std::vector<uint32_t> parse_cpu_list(std::string_view text);
+
+/// Distinct physical cores among `cpus`, by sys/devices/system/cpu/cpuN/topology below `root`.
+/// A CPU whose topology cannot be read counts as a core of its own.
+uint32_t count_physical_cores(const std::filesystem::path& root, std::span<const uint32_t> cpus);
+
+/// CPUs' worth of run time that the cgroups (v2 or v1) of this process allow, the tightest of the
+/// group and its parents; nullopt when unlimited. Reads proc/self/cgroup and sys/fs/cgroup.
+std::optional<double> cgroup_cpu_limit(const std::filesystem::path& root);
+
+/// Logical CPUs that the calling thread may run on.
+std::vector<uint32_t> allowed_cpus();
+
+}  // namespace hokku::cpu

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cpu/kernels.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "backend/cpu/cpu_features.h"
+#include "backend/cpu/kernel_tables.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"avx512", "avx2", "reference"};  // Best first.
+
+}  // namespace
+
+const KernelTable* find_kernels(std::string_view name) {
+    if (name == "reference") return reference_kernels();
+    return nullptr;
+}
+
+Result<const KernelTable*> select_kernels() {
+    const char* forced = std::getenv("HOKKU_CPU");
+    if (!forced || !*forced) {
+        for (const std::string_view name : kNames) {
+            if (const KernelTable* table = find_kernels(name)) return table;
+        }
+    } else if (const KernelTable* table = find_kernels(forced)) {
+        return table;
+    }
+    std::string available;
+    for (const std::string_view name : kNames) {
+        if (!find_kernels(name)) continue;
+        if (!available.empty()) available += ", ";
+        available += name;
+    }
+    return Error{ErrorCode::unsupported,
+                 std::string("CPU kernels \"") + (forced ? forced : "") +
+                     "\" are unknown or cannot run on this machine",
+                 "environment variable HOKKU_CPU", available};
+}
+
+}  // namespace hokku::cpu

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reference table: scalar float32 that says what the other tables must compute. Sums run in
+// several accumulators, which keeps them accurate and lets the compiler use baseline vectors.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "backend/backend.h"
+#include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/kernel_tables.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/matmul_kernels.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+constexpr size_t kLanes = 8;  // Accumulators of one sum.
+
+float sum_lanes(const float* lanes) {
+    const float a = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
+    const float b = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
+    return a + b;
+}
+
+void rms_norm(float* out, const float* x, const float* weight, size_t n, float eps) {
+    double square_sum = 0;
+    for (size_t i = 0; i < n; ++i) square_sum += static_cast<double>(x[i]) * x[i];
+    const double mean = square_sum / static_cast<double>(n);
+    const float factor = static_cast<float>(1.0 / std::sqrt(mean + static_cast<double>(eps)));
+    for (size_t i = 0; i < n; ++i) out[i] = x[i] * factor * (weight ? weight[i] : 1.0f);
+}
+
+void layer_norm(float* out, const float* x, const float* weight, const float* bias, size_t n,
+                float eps) {
+    double sum = 0, square_sum = 0;
+    for (size_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
+    const double mean = sum / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) {
+        const double centred = static_cast<double>(x[i]) - mean;
+        square_sum += centred * centred;
+    }
+    const double variance = square_sum / static_cast<double>(n);
+    const double factor = 1.0 / std::sqrt(variance + static_cast<double>(eps));
+    for (size_t i = 0; i < n; ++i) {
+        const float y = static_cast<float>((static_cast<double>(x[i]) - mean) * factor);
+        out[i] = y * (weight ? weight[i] : 1.0f) + (bias ? bias[i] : 0.0f);
+    }
+}
+
+void rope_halves(float* x, const float* cos_sin, size_t num_dims) {
+    const size_t half = num_dims / 2;
+    for (size_t i = 0; i < half; ++i) {
+        const float c = cos_sin[i], s = cos_sin[half + i], a = x[i], b = x[half + i];
+        x[i] = a * c - b * s;
+        x[half + i] = a * s + b * c;
+    }
+}
+
+void rope_interleaved(float* x, const float* cos_sin, size_t num_dims) {
+    const size_t half = num_dims / 2;
+    for (size_t i = 0; i < half; ++i) {
+        const float c = cos_sin[i], s = cos_sin[half + i], a = x[2 * i], b = x[2 * i + 1];
+        x[2 * i] = a * c - b * s;
+        x[2 * i + 1] = a * s + b * c;
+    }
+}
+
+template <class Function>
+void activate(float* gate, const float* up, size_t n, Function function) {
+    for (size_t i = 0; i < n; ++i) gate[i] = function(gate[i]) * (up ? up[i] : 1.0f);
+}
+
+void silu_mul(float* gate, const float* up, size_t n) {
+    activate(gate, up, n, [](float x) { return x / (1.0f + std::exp(-x)); });
+}
+
+/// Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, the tanh form.
+void gelu_tanh_mul(float* gate, const float* up, size_t n) {
+    constexpr float kSqrtTwoOverPi = 0.79788456080286535588f;
+    activate(gate, up, n, [](float x) {
+        return 0.5f * x * (1.0f + std::tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
+    });
+}
+
+void gelu_erf_mul(float* gate, const float* up, size_t n) {
+    constexpr float kSqrtHalf = 0.70710678118654752440f;
+    activate(gate, up, n, [](float x) { return 0.5f * x * (1.0f + std::erf(x * kSqrtHalf)); });
+}
+
+/// Source: So et al. 2021, arXiv:2109.08668.
+void relu_squared_mul(float* gate, const float* up, size_t n) {
+    activate(gate, up, n, [](float x) { return x > 0.0f ? x * x : 0.0f; });
+}
+
+void softcap(float* x, float cap, size_t n) {
+    for (size_t i = 0; i < n; ++i) x[i] = cap * std::tanh(x[i] / cap);
+}
+
+void add_scaled(float* x, const float* y, float scale, size_t n) {
+    for (size_t i = 0; i < n; ++i) x[i] += scale * y[i];
+}
+
+/// Four weight rows against one row of x, with kLanes accumulators each.
+void dot_four(const float* w, const float* x, size_t n, float* out) {
+    float lanes[4][kLanes] = {};
+    size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (size_t r = 0; r < 4; ++r) {
+            for (size_t j = 0; j < kLanes; ++j) lanes[r][j] += w[r * n + i + j] * x[i + j];
+        }
+    }
+    for (; i < n; ++i) {
+        for (size_t r = 0; r < 4; ++r) lanes[r][0] += w[r * n + i] * x[i];
+    }
+    for (size_t r = 0; r < 4; ++r) out[r] = sum_lanes(lanes[r]);
+}
+
+float dot_one(const float* w, const float* x, size_t n) {
+    float lanes[kLanes] = {};
+    size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (size_t j = 0; j < kLanes; ++j) lanes[j] += w[i + j] * x[i + j];
+    }
+    for (; i < n; ++i) lanes[0] += w[i] * x[i];
+    return sum_lanes(lanes);
+}
+
+void dot_rows(const DotCall& call) {
+    for (size_t row = 0; row < call.num_rows; ++row) {
+        const float* x = call.x + row * call.x_stride;
+        float* out = call.out + row * call.out_stride;
+        if (call.num_weights == 4) {
+            dot_four(call.weights, x, call.n, out);
+            continue;
+        }
+        for (size_t w = 0; w < call.num_weights; ++w) {
+            out[w] = dot_one(call.weights + w * call.n, x, call.n);
+        }
+    }
+}
+
+/// Adds the positions [first, last] of one block to the running softmax of one query.
+void attend_block(const AttentionTile& tile, const float* q, uint32_t block, uint32_t first,
+                  uint32_t last, float* sums, float& max, float& weight) {
+    const size_t physical = tile.blocks[block];
+    const float* keys = tile.keys + physical * tile.key_block_stride;
+    const float* values = tile.values + physical * tile.value_block_stride;
+    float logits[kKvBlockTokens] = {};
+    for (uint32_t d = 0; d < tile.key_dim; ++d) {
+        for (uint32_t p = 0; p < kKvBlockTokens; ++p) {
+            logits[p] += q[d] * keys[d * kKvBlockTokens + p];
+        }
+    }
+    float block_max = -INFINITY;
+    for (uint32_t p = first; p <= last; ++p) {
+        logits[p] *= tile.scale;
+        if (tile.logit_softcap > 0.0f) {
+            logits[p] = tile.logit_softcap * std::tanh(logits[p] / tile.logit_softcap);
+        }
+        block_max = std::max(block_max, logits[p]);
+    }
+    if (weight == 0.0f || block_max > max) {
+        const float correction = weight == 0.0f ? 0.0f : std::exp(max - block_max);
+        for (uint32_t d = 0; d < tile.value_dim; ++d) sums[d] *= correction;
+        weight *= correction;
+        max = block_max;
+    }
+    for (uint32_t p = first; p <= last; ++p) {
+        const float e = std::exp(logits[p] - max);
+        weight += e;
+        const float* value = values + size_t{p} * tile.value_dim;
+        for (uint32_t d = 0; d < tile.value_dim; ++d) sums[d] += e * value[d];
+    }
+}
+
+void run_tile(const AttentionTile& tile) {
+    for (uint32_t i = 0; i < tile.num_queries; ++i) {
+        const uint32_t query = tile.first_query + i;
+        const uint32_t row = query / tile.group;
+        const float* q = tile.q + row * tile.q_stride + query % tile.group * tile.key_dim;
+        float* sums = tile.sums + size_t{i} * tile.value_dim;
+        std::fill_n(sums, tile.value_dim, 0.0f);
+        float max = 0.0f, weight = 0.0f;
+        const uint32_t position = tile.first_position + row;
+        const uint32_t end = std::min(tile.end, position + 1);
+        uint32_t begin = tile.begin;
+        if (tile.window > 0 && position >= tile.window) {
+            begin = std::max(begin, position - tile.window + 1);
+        }
+        for (uint32_t p = begin; p < end;) {
+            const uint32_t block = p / kKvBlockTokens, start = block * kKvBlockTokens;
+            const uint32_t stop = std::min(end, start + kKvBlockTokens);
+            attend_block(tile, q, block, p - start, stop - 1 - start, sums, max, weight);
+            p = stop;
+        }
+        tile.maxima[i] = max;
+        tile.weights[i] = weight;
+    }
+}
+
+constexpr MatmulKernels kMatmul = {.dot_rows = dot_rows};
+constexpr AttentionKernels kAttention = {.run_tile = run_tile};
+
+constexpr KernelTable kTable = {
+    .name = "reference",
+    .rms_norm = rms_norm,
+    .layer_norm = layer_norm,
+    .rope_halves = rope_halves,
+    .rope_interleaved = rope_interleaved,
+    .silu_mul = silu_mul,
+    .gelu_tanh_mul = gelu_tanh_mul,
+    .gelu_erf_mul = gelu_erf_mul,
+    .relu_squared_mul = relu_squared_mul,
+    .softcap = softcap,
+    .add_scaled = add_scaled,
+    .matmul = &kMatmul,
+    .attention = &kAttention,
+};
+
+}  // namespace
+
+const KernelTable* reference_kernels() {
+    return &kTable;
+}
+
+}  // namespace hokku::cpu
