@@ -2,6 +2,7 @@
 #include "backend/dequantize.h"
 
 #include "backend/dequantize_blocks.h"
+#include "backend/dequantize_codebooks.h"
 
 namespace hokku {
 
@@ -44,6 +45,36 @@ DecodeRow decoder_of(TensorType type) {
             return decode_row<blocks::Q5_K>;
         case TensorType::q6_k:
             return decode_row<blocks::Q6_K>;
+        case TensorType::iq1_m:
+            return decode_row<blocks::IQ1_M>;
+        case TensorType::iq1_s:
+            return decode_row<blocks::IQ1_S>;
+        case TensorType::iq2_s:
+            return decode_row<blocks::IQ2_S>;
+        case TensorType::iq2_xs:
+            return decode_row<blocks::IQ2_XS>;
+        case TensorType::iq2_xxs:
+            return decode_row<blocks::IQ2_XXS>;
+        case TensorType::iq3_s:
+            return decode_row<blocks::IQ3_S>;
+        case TensorType::iq3_xxs:
+            return decode_row<blocks::IQ3_XXS>;
+        case TensorType::iq4_nl:
+            return decode_row<blocks::IQ4_NL>;
+        case TensorType::iq4_xs:
+            return decode_row<blocks::IQ4_XS>;
+        case TensorType::mxfp4:
+            return decode_row<blocks::MXFP4>;
+        case TensorType::nvfp4:
+            return decode_row<blocks::NVFP4>;
+        case TensorType::q1_0:
+            return decode_row<blocks::Q1_0>;
+        case TensorType::q2_0:
+            return decode_row<blocks::Q2_0>;
+        case TensorType::tq1_0:
+            return decode_row<blocks::TQ1_0>;
+        case TensorType::tq2_0:
+            return decode_row<blocks::TQ2_0>;
         default:
             return nullptr;
     }
