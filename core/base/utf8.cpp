@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace hokku {
@@ -59,6 +60,16 @@ Utf8Char decode_utf8(std::string_view text, size_t pos) {
         code_point = (code_point << 6) | (next & 0x3Fu);
     }
     return {code_point, rule.num_following + 1u, true};
+}
+
+size_t utf8_prefix_bytes(std::string_view text, size_t max_bytes) {
+    if (text.size() <= max_bytes) return text.size();
+    // A character that crosses the limit starts at most three bytes before it.
+    for (size_t back = 1; back <= std::min<size_t>(3, max_bytes); ++back) {
+        const Utf8Char c = decode_utf8(text, max_bytes - back);
+        if (c.valid && c.num_bytes > back) return max_bytes - back;
+    }
+    return max_bytes;
 }
 
 bool is_valid_utf8(std::string_view text) {

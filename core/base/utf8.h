@@ -24,6 +24,10 @@ struct Utf8Char {
 /// Source : Unicode 15, table 3-7 and section 3.9 "U+FFFD Substitution of Maximal Subparts".
 Utf8Char decode_utf8(std::string_view text, size_t pos);
 
+/// Length of the longest start of the text that has at most max_bytes and does not end within a
+/// character.
+size_t utf8_prefix_bytes(std::string_view text, size_t max_bytes);
+
 bool is_valid_utf8(std::string_view text);
 
 /// The text with every maximal invalid subpart replaced by U+FFFD.
