@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hokku/library.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "base/path_text.h"
+#include "base/try.h"
+
+namespace hokku {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kExtension = ".gguf";
+
+std::optional<fs::path> folder_from(const char* variable) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return fs::path(value);
+}
+
+/// "SmolLM2-135M.Q4_1" and "smollm2 135m q4_1" are the same name to people.
+std::string plain_name(std::string_view name) {
+    std::string plain;
+    for (const char c : name) {
+        const bool is_upper = c >= 'A' && c <= 'Z';
+        const bool is_punctuation = c == '-' || c == '_' || c == '.' || c == ' ';
+        if (!is_punctuation) plain += is_upper ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return plain;
+}
+
+bool has_model_extension(const std::string& name) {
+    return name.size() > kExtension.size() &&
+           name.compare(name.size() - kExtension.size(), kExtension.size(), kExtension) == 0;
+}
+
+/// "-00002-of-00003.gguf" and so on: part of a set that its first shard stands for.
+bool is_later_shard(const std::string& name) {
+    constexpr size_t kSuffix = sizeof("-00002-of-00003.gguf") - 1;
+    if (name.size() <= kSuffix) return false;
+    const std::string suffix = name.substr(name.size() - kSuffix);
+    for (size_t i = 0; i < kSuffix; ++i) {
+        const bool must_be_digit = (i >= 1 && i <= 5) || (i >= 10 && i <= 14);
+        const bool is_digit = suffix[i] >= '0' && suffix[i] <= '9';
+        if (must_be_digit ? !is_digit : suffix[i] != "-00002-of-00003.gguf"[i]) return false;
+    }
+    return suffix.substr(1, 5) != "00001";
+}
+
+std::string listing_of(const std::vector<fs::path>& models) {
+    std::string text;
+    for (const fs::path& model : models) {
+        if (!text.empty()) text += ", ";
+        text += file_name_text(model);
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<fs::path> data_folder() {
+    if (const auto home = folder_from("HOKKU_HOME")) return *home;
+    if (const auto data = folder_from("XDG_DATA_HOME")) return *data / "hokku";
+    if (const auto user = folder_from("HOME")) return *user / ".local" / "share" / "hokku";
+    return Error{ErrorCode::io, "the user's data folder is unknown", "environment",
+                 "HOKKU_HOME, XDG_DATA_HOME or HOME"};
+}
+
+Result<fs::path> library_folder() {
+    HOKKU_TRY(const fs::path data, data_folder());
+    return data / "models";
+}
+
+Result<std::vector<fs::path>> list_models() {
+    HOKKU_TRY(const fs::path folder, library_folder());
+    std::vector<fs::path> models;
+    std::error_code error;
+    if (!fs::exists(folder, error)) return models;
+    fs::directory_iterator entry(folder, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        std::error_code ignored;
+        if (has_model_extension(name) && !is_later_shard(name) && entry->is_regular_file(ignored))
+            models.push_back(entry->path());
+    }
+    if (error)
+        return Error{ErrorCode::io, "the folder cannot be read: " + error.message(),
+                     path_text(folder), ""};
+    std::sort(models.begin(), models.end());
+    return models;
+}
+
+Result<fs::path> resolve_model(std::string_view name_or_path) {
+    const std::string name(name_or_path.empty() ? kStarterModel : name_or_path);
+    std::error_code ignored;
+    if (!name_or_path.empty() && fs::is_regular_file(fs::path(name), ignored))
+        return fs::path(name);
+
+    HOKKU_TRY(const std::vector<fs::path> models, list_models());
+    for (const fs::path& model : models) {
+        const std::string file_name = model.filename().string();
+        if (file_name == name || file_name == name + std::string(kExtension)) return model;
+    }
+    std::vector<fs::path> matches;
+    const std::string wanted = plain_name(name);
+    for (const fs::path& model : models) {
+        if (!wanted.empty() && plain_name(model.filename().string()).rfind(wanted, 0) == 0)
+            matches.push_back(model);
+    }
+    if (matches.size() == 1) return matches.front();
+    if (matches.size() > 1)
+        return Error{ErrorCode::bad_argument, "several models have names that start so", name,
+                     "one of " + listing_of(matches)};
+    HOKKU_TRY(const fs::path folder, library_folder());
+    return Error{ErrorCode::io, "there is no such file and no such model in " + path_text(folder),
+                 name, models.empty() ? "a path to a .gguf file" : "one of " + listing_of(models)};
+}
+
+}  // namespace hokku
