@@ -135,6 +135,16 @@ struct EvaluateRequest {
     std::function<void(const std::string& name, std::span<const float> values)> on_trace;
 };
 
+/// Given tokens to be timed without sampling: a prompt from an empty cache, then the decode tokens
+/// one at a time, each with full logits.
+struct TimingRequest {
+    std::vector<TokenId> prompt, decode;
+};
+struct Timing {
+    double prefill_s = 0, decode_s = 0;  ///< Of the whole prompt; of all decode tokens.
+    double peak_memory_mb = 0;           ///< Of the process.
+};
+
 class GenerationHandle {
   public:
     GenerationHandle();
@@ -152,8 +162,8 @@ class GenerationHandle {
 
 /// Errors : the blocking members give bad_argument when called from a callback (they would wait
 ///          for themselves), or without a model where one is needed.
-/// Threads: all members are thread-safe. load(), evaluate(), unload() and
-///          measure_read_bandwidth() block their caller and run in turn with the generations.
+/// Threads: all members are thread-safe. load(), unload(), evaluate() and the
+///          measure_ members block their caller and run in turn with the generations.
 class Engine {
   public:
     static Result<std::unique_ptr<Engine>> create();
@@ -176,6 +186,8 @@ class Engine {
     Result<void> evaluate(const EvaluateRequest& request);
     /// The prompt tokens that a request would start from. On the caller's thread.
     Result<std::vector<TokenId>> tokenize_request(const GenerationRequest& request) const;
+    /// Runs tokens through the model by the clock (benchmarks). Blocks like evaluate().
+    Result<Timing> measure_speed(const TimingRequest& request);
     /// GB/s at which this machine reads the loaded weights with the model's number of threads;
     /// what decode speed is measured against. Blocks like evaluate().
     Result<double> measure_read_bandwidth();

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "model_options.h"
+
+namespace hokku::cli {
+
+namespace {
+
+struct BenchOptions {
+    ModelOptions model;
+    uint32_t prompt_tokens = 512, decode_tokens = 64, repetitions = 3;
+    bool json = false;
+};
+
+struct BenchResult {
+    double prefill_tok_s = 0, decode_tok_s = 0;  ///< Medians over the repetitions.
+    double peak_memory_mb = 0, read_bandwidth_gb_s = 0;
+};
+
+/// Fixed ids, well spread over the vocabulary and clear of the special ones at its start: the same
+/// that other engines are timed with, so that figures can be compared.
+std::vector<TokenId> fixed_ids(uint32_t count, uint64_t multiplier, uint32_t num_vocab) {
+    constexpr uint32_t kMargin = 100, kLargest = 30000;
+    const uint64_t span = num_vocab > 3 * kMargin ? std::min(num_vocab, kLargest) - 2 * kMargin : 1;
+    const uint64_t first = num_vocab > 3 * kMargin ? kMargin : 0;
+    std::vector<TokenId> ids(count);
+    for (uint64_t i = 0; i < count; ++i) {
+        ids[i] = static_cast<TokenId>((i * multiplier) % span + first);
+    }
+    return ids;
+}
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    const size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Result<BenchResult> measure(Engine& engine, const ModelInfo& info, const BenchOptions& options) {
+    const TimingRequest request{.prompt = fixed_ids(options.prompt_tokens, 7919, info.num_vocab),
+                                .decode = fixed_ids(options.decode_tokens, 104729, info.num_vocab)};
+    BenchResult result;
+    std::vector<double> prefill, decode;
+    for (uint32_t round = 0; round <= options.repetitions; ++round) {
+        Result<Timing> timing = engine.measure_speed(request);
+        if (!timing) return timing.error();
+        result.peak_memory_mb = timing->peak_memory_mb;
+        if (round == 0) continue;  // Warms caches, frequencies and page tables.
+        if (timing->prefill_s > 0) prefill.push_back(options.prompt_tokens / timing->prefill_s);
+        if (timing->decode_s > 0) decode.push_back(options.decode_tokens / timing->decode_s);
+    }
+    result.prefill_tok_s = median(std::move(prefill));
+    result.decode_tok_s = median(std::move(decode));
+    Result<double> bandwidth = engine.measure_read_bandwidth();
+    if (!bandwidth) return bandwidth.error();
+    result.read_bandwidth_gb_s = *bandwidth;
+    return result;
+}
+
+int bench(BenchOptions options) {
+    if (!options.model.context_tokens) {
+        options.model.context_tokens = options.prompt_tokens + options.decode_tokens + 1;
+    }
+    Result<LoadedModel> loaded = load_model(options.model);
+    if (!loaded) return fail(loaded.error());
+    const ModelInfo& info = loaded->info;
+    Result<BenchResult> measured = measure(*loaded->engine, info, options);
+    if (!measured) return fail(measured.error());
+    const double needed_gb_s =
+        measured->decode_tok_s * static_cast<double>(info.bytes_per_token) / 1e9;
+    const double share =
+        measured->read_bandwidth_gb_s > 0 ? needed_gb_s / measured->read_bandwidth_gb_s : 0;
+    if (options.json) {
+        write_json_line({{"prefill_tok_s", measured->prefill_tok_s},
+                         {"decode_tok_s", measured->decode_tok_s},
+                         {"load_s", info.load_ms / 1e3},
+                         {"peak_memory_mb", measured->peak_memory_mb},
+                         {"bytes_per_token", info.bytes_per_token},
+                         {"read_bandwidth_gb_s", measured->read_bandwidth_gb_s},
+                         {"share_of_bandwidth", share},
+                         {"device", info.device},
+                         {"threads", info.num_threads}});
+        return kDone;
+    }
+    char text[512];
+    std::snprintf(
+        text, sizeof text,
+        "%s on %s\n  prefill    %8.1f tok/s (%u tokens)\n  decode     %8.2f tok/s (%u "
+        "tokens)\n  load       %8.3f s\n  memory     %8.0f MB at most\n  reads      %8.1f "
+        "MB a token, %.1f of %.1f GB/s (%.0f %%)\n",
+        info.name.c_str(), info.device.c_str(), measured->prefill_tok_s, options.prompt_tokens,
+        measured->decode_tok_s, options.decode_tokens, info.load_ms / 1e3, measured->peak_memory_mb,
+        static_cast<double>(info.bytes_per_token) / 1e6, needed_gb_s, measured->read_bandwidth_gb_s,
+        100 * share);
+    write_result(text);
+    return kDone;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& chosen) {
+    CLI::App* command = app.add_subcommand("bench", "Measure how fast a model runs here");
+    auto options = std::make_shared<BenchOptions>();
+    add_model_options(command, options->model);
+    command->add_option("-p,--prompt", options->prompt_tokens, "Tokens of the prompt")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 1u << 20));
+    command->add_option("-n,--decode", options->decode_tokens, "Tokens decoded after it")
+        ->capture_default_str()
+        ->check(CLI::Range(0u, 1u << 20));
+    command
+        ->add_option("-r,--repetitions", options->repetitions,
+                     "Rounds after the warm-up; the medians are shown")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 1000u));
+    command->add_flag("--json", options->json, "Print one JSON object");
+    command->callback([&chosen, options] { chosen = [options] { return bench(*options); }; });
+}
+
+}  // namespace hokku::cli

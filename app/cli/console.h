@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every command reads and writes: results on stdout, messages on stderr, whole files and
+// lines in. Failing to write is noticed once, here: commands go on and the exit code tells.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "hokku/result.h"
+
+namespace hokku::cli {
+
+/// Writes to stdout. Returns false once nobody reads any more (a closed pipe, a full disk).
+bool write_result(std::string_view text);
+/// Hands everything written on; false as above.
+bool flush_results();
+/// One line of JSON; text that is not valid UTF-8 gets replacement characters.
+bool write_json_line(const nlohmann::ordered_json& value);
+
+/// "hokku: TEXT" on stderr.
+void write_message(std::string_view text);
+/// The message of an error on stderr; returns the exit code for it.
+int fail(const Error& error);
+/// As fail, for reading the arguments: a bad_argument is wrong usage.
+int fail_arguments(const Error& error);
+
+Result<std::string> read_stdin();
+/// The whole file; "-" is stdin.
+Result<std::string> read_file(const std::filesystem::path& path);
+/// Calls handle(line, line_number from 1) for each line of stdin; stops when it fails or when
+/// nobody reads the results any more.
+Result<void> for_each_stdin_line(
+    const std::function<Result<void>(std::string_view line, size_t number)>& handle);
+
+/// JSON from text given by a user; `where` names it in the error.
+Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where);
+
+}  // namespace hokku::cli

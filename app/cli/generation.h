@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// One generation on the command line: streamed to stdout, stopped by Ctrl-C or by a reader that
+// went away, summed up in a line.
+#pragma once
+
+#include <string>
+
+#include "hokku/engine.h"
+#include "model_options.h"
+
+namespace hokku::cli {
+
+/// Runs to its end. `stream`: text goes to stdout as it comes.
+GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream);
+
+/// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7; stopped: end".
+std::string summary_of(const GenerationResult& result);
+
+}  // namespace hokku::cli

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "hokku/library.h"
+#include "hokku/model_file.h"
+
+namespace hokku::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct InspectCommand {
+    std::string model;
+    bool json = false, tensors = false;
+};
+
+std::string megabytes(uint64_t bytes) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
+    return text;
+}
+
+std::string padded(std::string text, size_t width) {
+    if (text.size() < width) text.append(width - text.size(), ' ');
+    return text;
+}
+
+std::string dims_text(const TensorInfo& tensor) {
+    std::string text;
+    for (const uint64_t dim : tensor.dims)
+        text += (text.empty() ? "" : " x ") + std::to_string(dim);
+    return "[" + text + "]";
+}
+
+/// Values as JSON again; those that were shortened say so.
+Json value_of(const MetadataEntryInfo& entry) {
+    Json json{{"type", entry.type}, {"value", Json::parse(entry.value_json)}};
+    if (entry.type.starts_with("ARRAY")) json["count"] = entry.num_elements;
+    if (entry.is_shortened) json["shortened"] = true;
+    return json;
+}
+
+void print_json(const ModelFileInfo& info) {
+    Json metadata = Json::object(), tensors = Json::array(), types = Json::array();
+    Json shards = Json::array();
+    for (const std::filesystem::path& shard : info.shards) shards.push_back(shard.string());
+    for (const MetadataEntryInfo& entry : info.metadata) metadata[entry.key] = value_of(entry);
+    for (const TensorInfo& tensor : info.tensors) {
+        tensors.push_back({{"name", tensor.name},
+                           {"type", tensor.type},
+                           {"dims", tensor.dims},
+                           {"bytes", tensor.num_bytes},
+                           {"shard", tensor.shard_index},
+                           {"offset", tensor.file_offset}});
+    }
+    for (const TensorTypeTotal& total : info.type_totals) {
+        types.push_back({{"type", total.type},
+                         {"tensors", total.num_tensors},
+                         {"values", total.num_values},
+                         {"bytes", total.num_bytes}});
+    }
+    write_json_line({{"path", info.path.string()},
+                     {"shards", shards},
+                     {"version", info.version},
+                     {"alignment", info.alignment},
+                     {"file_bytes", info.file_bytes},
+                     {"parameters", info.num_parameters},
+                     {"tensor_bytes", info.tensor_bytes},
+                     {"metadata", metadata},
+                     {"types", types},
+                     {"tensors", tensors}});
+}
+
+void print_text(const ModelFileInfo& info, bool with_tensors) {
+    write_result(info.path.string() + "\nGGUF version " + std::to_string(info.version) + ", " +
+                 megabytes(info.file_bytes) + ", " + std::to_string(info.num_parameters) +
+                 " parameters in " + std::to_string(info.tensors.size()) + " tensors");
+    if (info.shards.size() > 1) {
+        write_result(", " + std::to_string(info.shards.size()) + " shards");
+    }
+    write_result("\n\nMetadata\n");
+    for (const MetadataEntryInfo& entry : info.metadata) {
+        constexpr size_t kLongest = 100;
+        std::string value = entry.value_json;
+        const bool is_cut = value.size() > kLongest;
+        if (is_cut) value.resize(kLongest);
+        write_result("  " + padded(entry.key, 44) + " " + padded(entry.type, 14) + " " + value +
+                     (is_cut || entry.is_shortened ? " ..." : ""));
+        if (entry.is_shortened && entry.type.starts_with("ARRAY")) {
+            write_result(" (" + std::to_string(entry.num_elements) + ")");
+        }
+        write_result("\n");
+    }
+    write_result("\nTensor types\n");
+    for (const TensorTypeTotal& total : info.type_totals) {
+        write_result("  " + padded(total.type, 8) + std::to_string(total.num_tensors) +
+                     " tensors, " + megabytes(total.num_bytes) + "\n");
+    }
+    if (!with_tensors) return;
+    write_result("\nTensors\n");
+    for (const TensorInfo& tensor : info.tensors) {
+        write_result("  " + padded(tensor.name, 32) + " " + padded(tensor.type, 8) + " " +
+                     dims_text(tensor) + "\n");
+    }
+}
+
+int inspect(const InspectCommand& command) {
+    Result<std::filesystem::path> path = resolve_model(command.model);
+    if (!path) return fail(path.error());
+    Result<ModelFileInfo> info = inspect_model_file(*path);
+    if (!info) return fail(info.error());
+    command.json ? print_json(*info) : print_text(*info, command.tensors);
+    return kDone;
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Action& chosen) {
+    CLI::App* command = app.add_subcommand("inspect", "Show what a model file holds");
+    auto options = std::make_shared<InspectCommand>();
+    command
+        ->add_option("model", options->model,
+                     "Model file, or name of a model in the library; else the starter model")
+        ->type_name("MODEL");
+    command->add_flag("--json", options->json, "Print a JSON object, tensors included");
+    command->add_flag("--tensors", options->tensors, "List every tensor");
+    command->callback([&chosen, options] { chosen = [options] { return inspect(*options); }; });
+}
+
+}  // namespace hokku::cli

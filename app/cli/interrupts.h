@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ctrl-C as an event. Make one Interrupts before anything that starts threads: it keeps the signal
+// away from all of them and waits for it on a thread of its own, where calling into the engine is
+// allowed (in a signal handler it would not be).
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace hokku::cli {
+
+/// Threads: on_interrupt may be called from any thread. Lives until the process ends or leaves
+///          its scope; at most one at a time.
+class Interrupts {
+  public:
+    Interrupts();
+    ~Interrupts();
+    Interrupts(const Interrupts&) = delete;
+    Interrupts& operator=(const Interrupts&) = delete;
+
+    /// What the next Ctrl-C does, on the waiting thread; it is used once. Empty: leave the program
+    /// at once with exit code 130, as a Ctrl-C without this class would.
+    void on_interrupt(std::function<void()> handle);
+
+  private:
+    void wait_for_signals();
+    std::mutex mutex_;  // guards handle_, is_ending_
+    std::function<void()> handle_;
+    bool is_ending_ = false;
+    std::thread thread_;
+};
+
+}  // namespace hokku::cli

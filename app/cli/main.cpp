@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// `hokku`: the command line over the engine library. Parses, runs one subcommand, exits with
+// 0 (done), 1 (failed) or 2 (wrong usage).
+#include <CLI/CLI.hpp>
+#include <clocale>
+#include <csignal>
+#include <exception>
+
+#include "commands.h"
+#include "console.h"
+
+namespace {
+
+int run(int argc, char** argv) {
+    CLI::App app{"Private, offline text generation with GGUF models.", "hokku"};
+    app.set_version_flag("--version", "hokku " HOKKU_VERSION);
+    app.require_subcommand(1);
+    app.footer(
+        "Results go to stdout, messages to stderr. Exit code: 0 done, 1 failed, 2 wrong "
+        "usage.\nMore: hokku COMMAND --help, man hokku.");
+
+    hokku::cli::Action chosen;
+    hokku::cli::add_render(app, chosen);
+    hokku::cli::add_devices(app, chosen);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const bool is_answer = error.get_exit_code() == 0;  // --help, --version
+        app.exit(error);
+        return is_answer ? hokku::cli::kDone : hokku::cli::kWrongUsage;
+    }
+    const int status = chosen();
+    return hokku::cli::flush_results() ? status : hokku::cli::kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    // Nobody reading is an error of write(), not the end of the process.
+    std::signal(SIGPIPE, SIG_IGN);
+    try {
+        return run(argc, argv);
+    } catch (const std::exception& error) {
+        hokku::cli::write_message(error.what());
+        return hokku::cli::kFailed;
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "console.h"
+#include "hokku/library.h"
+
+namespace hokku::cli {
+
+void add_model_options(CLI::App* command, ModelOptions& options) {
+    command
+        ->add_option("-m,--model", options.model,
+                     "Model file, or name of a model in the library; else the starter model")
+        ->type_name("MODEL");
+    command->add_option("-t,--threads", options.threads, "Threads; 0: one for each physical core")
+        ->check(CLI::Range(0u, 1024u));
+    command->add_option("-c,--context", options.context_tokens,
+                        "Tokens of context; 0: as many as the model was trained with");
+    command->add_flag("--exact", options.exact,
+                      "Compute in float32 as the definition says; slow, for comparisons");
+    command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");
+}
+
+Result<LoadedModel> load_model(const ModelOptions& options) {
+    Result<std::filesystem::path> path = resolve_model(options.model);
+    if (!path) return path.error();
+    LoadedModel loaded;
+    loaded.interrupts = std::make_unique<Interrupts>();
+    Result<std::unique_ptr<Engine>> engine = Engine::create();
+    if (!engine) return engine.error();
+    loaded.engine = std::move(*engine);
+    loaded.interrupts->on_interrupt([&engine = *loaded.engine] { engine.cancel_load(); });
+    Result<ModelInfo> info = loaded.engine->load({.path = *path,
+                                                  .context_tokens = options.context_tokens,
+                                                  .num_threads = options.threads,
+                                                  .exact = options.exact,
+                                                  .use_mapping = !options.read});
+    loaded.interrupts->on_interrupt(nullptr);
+    if (!info) return info.error();
+    loaded.info = std::move(*info);
+    for (const std::string& warning : loaded.info.warnings) write_message("warning: " + warning);
+    return loaded;
+}
+
+}  // namespace hokku::cli

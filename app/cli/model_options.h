@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options by which every command that runs a model chooses and loads it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "hokku/engine.h"
+#include "interrupts.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hokku::cli {
+
+struct ModelOptions {
+    std::string model;
+    uint32_t threads = 0;
+    std::optional<uint32_t> context_tokens;
+    bool exact = false, read = false;
+};
+
+/// Declares -m, -t, -c, --exact and --no-mmap.
+void add_model_options(CLI::App* command, ModelOptions& options);
+
+/// An engine with its model loaded. Ctrl-C cancels the load.
+struct LoadedModel {
+    std::unique_ptr<Interrupts> interrupts;  // Before the engine: its threads inherit the mask.
+    std::unique_ptr<Engine> engine;
+    ModelInfo info;
+};
+
+/// Resolves, loads and shows the warnings on stderr.
+Result<LoadedModel> load_model(const ModelOptions& options);
+
+}  // namespace hokku::cli

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "generation.h"
+#include "model_options.h"
+#include "sampling_flags.h"
+#include "token_list.h"
+
+namespace hokku::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct RunOptions {
+    ModelOptions model;
+    SamplingFlags sampling;
+    std::optional<std::string> prompt;
+    std::optional<std::string> tokens;
+    std::string prompt_file, system;
+    std::vector<std::string> stop;
+    uint32_t max_tokens = 0;
+    bool raw = false, parse_special = false, json = false;
+};
+
+Result<GenerationRequest> make_request(const RunOptions& options) {
+    GenerationRequest request;
+    Result<SamplingOptions> sampling = sampling_options(options.sampling);
+    if (!sampling) return sampling.error();
+    request.sampling = std::move(*sampling);
+    request.max_tokens = options.max_tokens;
+    request.stop_strings = options.stop;
+    request.parse_special = options.parse_special;
+    if (options.tokens) {
+        Result<std::vector<TokenId>> ids = read_token_list(*options.tokens);
+        if (!ids) return ids.error();
+        request.tokens = std::move(*ids);
+        return request;
+    }
+    std::string prompt = options.prompt.value_or("");
+    if (!options.prompt_file.empty()) {
+        Result<std::string> text = read_file(options.prompt_file);
+        if (!text) return text.error();
+        prompt = std::move(*text);
+    }
+    if (options.raw) {
+        request.raw_text = std::move(prompt);
+        return request;
+    }
+    if (!options.system.empty()) request.messages.push_back({"system", options.system});
+    request.messages.push_back({"user", std::move(prompt)});
+    return request;
+}
+
+Json as_json(const GenerationResult& result) {
+    const GenerationStats& stats = result.stats;
+    return {{"text", result.text},
+            {"tokens", result.tokens},
+            {"stop_reason", stop_reason_name(result.reason)},
+            {"seed", result.seed},
+            {"stats",
+             {{"prompt_tokens", stats.prompt_tokens},
+              {"forward_tokens", stats.forward_tokens},
+              {"prefill_tok_s", stats.prefill_tok_s},
+              {"decode_tok_s", stats.decode_tok_s},
+              {"ttft_ms", stats.ttft_ms},
+              {"peak_memory_mb", stats.peak_memory_mb},
+              {"cached_tokens", stats.cached_tokens},
+              {"generated_tokens", stats.generated_tokens}}}};
+}
+
+int run(const RunOptions& options) {
+    // Before the model, so that a slip in the arguments is told at once.
+    Result<GenerationRequest> request = make_request(options);
+    if (!request) return fail_arguments(request.error());
+    Result<LoadedModel> loaded = load_model(options.model);
+    if (!loaded) return fail(loaded.error());
+    const GenerationResult result = generate_to_stdout(*loaded, std::move(*request), !options.json);
+    if (result.reason == StopReason::failed && result.error) return fail(*result.error);
+    if (options.json) {
+        write_json_line(as_json(result));
+    } else {
+        write_result("\n");
+        write_message(summary_of(result));
+    }
+    return result.reason == StopReason::failed || result.reason == StopReason::cancelled ? kFailed
+                                                                                         : kDone;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& chosen) {
+    CLI::App* command = app.add_subcommand("run", "Answer one prompt, streaming the text");
+    auto options = std::make_shared<RunOptions>();
+    add_model_options(command, options->model);
+    CLI::Option_group* prompt = command->add_option_group("prompt", "What to answer (one of)");
+    prompt->add_option("-p,--prompt", options->prompt, "A message to the model")->type_name("TEXT");
+    prompt->add_option("-f,--file", options->prompt_file, "A message in a file; - is stdin")
+        ->type_name("FILE");
+    CLI::Option* tokens =
+        prompt->add_option("--tokens", options->tokens, "Token ids to continue: 1,2,3 or @FILE")
+            ->type_name("LIST");
+    prompt->require_option(1);
+    CLI::Option* system =
+        command->add_option("--system", options->system, "The system message")->type_name("TEXT");
+    CLI::Option* raw = command->add_flag(
+        "--raw", options->raw, "Continue the text as it is, without the model's chat template");
+    command
+        ->add_flag("--parse-special", options->parse_special,
+                   "With --raw: text such as <|im_start|> becomes that control token")
+        ->needs(raw);
+    system->excludes(raw)->excludes(tokens);
+    command->add_option("-n,--max-tokens", options->max_tokens,
+                        "Most tokens to generate; 0: until the context is full");
+    command->add_option("--stop", options->stop, "Stop before this text; may be repeated")
+        ->type_name("TEXT")
+        ->allow_extra_args(false);
+    command->add_flag("--json", options->json, "Print one JSON object at the end instead");
+    add_sampling_flags(command, options->sampling);
+    command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace hokku::cli

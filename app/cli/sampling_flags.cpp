@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sampling_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace hokku::cli {
+
+namespace {
+
+constexpr std::pair<std::string_view, SamplerStep> kSteps[] = {
+    {"penalties", SamplerStep::penalties},
+    {"top_k", SamplerStep::top_k},
+    {"top_p", SamplerStep::top_p},
+    {"min_p", SamplerStep::min_p},
+    {"temperature", SamplerStep::temperature}};
+
+Error wrong(std::string what, std::string_view found, std::string expected) {
+    return {ErrorCode::bad_argument, std::move(what), "\"" + std::string(found) + "\"",
+            std::move(expected)};
+}
+
+Result<std::pair<int32_t, float>> parse_bias(std::string_view text) {
+    const auto error = [&] {
+        return wrong("not a logit bias", text, "ID=VALUE such as 15043=-2.5 or 15043=-inf");
+    };
+    const size_t cut = text.find('=');
+    if (cut == std::string_view::npos) return error();
+    const std::string_view id_text = text.substr(0, cut), value_text = text.substr(cut + 1);
+    int32_t id = 0;
+    const auto id_read = std::from_chars(id_text.data(), id_text.data() + id_text.size(), id);
+    if (id_read.ec != std::errc() || id_read.ptr != id_text.data() + id_text.size()) return error();
+    float value = 0;
+    const auto read =
+        std::from_chars(value_text.data(), value_text.data() + value_text.size(), value);
+    if (read.ec != std::errc() || read.ptr != value_text.data() + value_text.size()) return error();
+    if (std::isnan(value) || value == std::numeric_limits<float>::infinity()) return error();
+    return std::pair(id, value);
+}
+
+Result<std::vector<SamplerStep>> parse_order(std::string_view text) {
+    std::vector<SamplerStep> order;
+    while (!text.empty()) {
+        const std::string_view word = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+        const auto* step = std::find_if(std::begin(kSteps), std::end(kSteps),
+                                        [&](const auto& known) { return known.first == word; });
+        if (step == std::end(kSteps)) {
+            return wrong("no such sampler step", word,
+                         "some of penalties,top_k,top_p,min_p,temperature");
+        }
+        order.push_back(step->second);
+    }
+    return order;
+}
+
+}  // namespace
+
+void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
+    constexpr float kMost = 1e6f;
+    SamplingOptions& options = flags.options;
+    const std::string group = "Sampling";
+    command
+        ->add_option("--temp,--temperature", options.temperature,
+                     "0 always takes the likeliest token")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0f, kMost))
+        ->group(group);
+    command->add_option("--seed", options.seed, "Repeats a run; else drawn at random and shown")
+        ->group(group);
+    command->add_option("--top-k", options.top_k, "Keep the K likeliest; 0: all")
+        ->capture_default_str()
+        ->check(CLI::Range(0, std::numeric_limits<int32_t>::max()))
+        ->group(group);
+    command->add_option("--top-p", options.top_p, "Keep the smallest set with this mass; 1: all")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0f, 1.0f))
+        ->group(group);
+    command
+        ->add_option("--min-p", options.min_p, "Drop what is below this share of the best; 0: none")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0f, 1.0f))
+        ->group(group);
+    command->add_option("--repeat-penalty", options.repeat_penalty, "1: none")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0f, kMost))
+        ->group(group);
+    command->add_option("--frequency-penalty", options.frequency_penalty, "0: none")
+        ->capture_default_str()
+        ->check(CLI::Range(-kMost, kMost))
+        ->group(group);
+    command->add_option("--presence-penalty", options.presence_penalty, "0: none")
+        ->capture_default_str()
+        ->check(CLI::Range(-kMost, kMost))
+        ->group(group);
+    command
+        ->add_option("--penalty-last-n", options.penalty_last_n,
+                     "Tokens that the penalties look back; -1: all")
+        ->capture_default_str()
+        ->check(CLI::Range(-1, std::numeric_limits<int32_t>::max()))
+        ->group(group);
+    command->add_option("--logit-bias", flags.bias, "ID=VALUE is added to the logit of ID")
+        ->allow_extra_args(false)
+        ->group(group);
+    command
+        ->add_option("--sampler-order", flags.order,
+                     "The steps in order: penalties,top_k,top_p,min_p,temperature")
+        ->group(group);
+}
+
+Result<SamplingOptions> sampling_options(const SamplingFlags& flags) {
+    SamplingOptions options = flags.options;
+    for (const std::string& text : flags.bias) {
+        Result<std::pair<int32_t, float>> bias = parse_bias(text);
+        if (!bias) return bias.error();
+        options.logit_bias.push_back(*bias);
+    }
+    if (!flags.order.empty()) {
+        Result<std::vector<SamplerStep>> order = parse_order(flags.order);
+        if (!order) return order.error();
+        options.order = std::move(*order);
+    }
+    return options;
+}
+
+}  // namespace hokku::cli

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "token_list.h"
+
+#include <charconv>
+
+#include "console.h"
+
+namespace hokku::cli {
+
+namespace {
+
+constexpr std::string_view kSeparators = " \t\r\n,";
+
+std::string_view trimmed(std::string_view text, std::string_view unwanted) {
+    const size_t first = text.find_first_not_of(unwanted);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(unwanted) - first + 1);
+}
+
+}  // namespace
+
+Result<std::vector<TokenId>> parse_token_list(std::string_view text) {
+    text = trimmed(text, " \t\r\n");
+    if (text.starts_with('[') && text.ends_with(']') && text.size() >= 2) {
+        text = text.substr(1, text.size() - 2);
+    }
+    std::vector<TokenId> ids;
+    while (!(text = trimmed(text, kSeparators)).empty()) {
+        const std::string_view word = text.substr(0, text.find_first_of(kSeparators));
+        TokenId id = 0;
+        const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), id);
+        if (status != std::errc() || end != word.data() + word.size() || id < 0) {
+            return Error{ErrorCode::bad_argument, "not a token id",
+                         "\"" + std::string(word.substr(0, 40)) + "\"",
+                         "a list of ids such as 1,2,3 or @FILE"};
+        }
+        ids.push_back(id);
+        text.remove_prefix(word.size());
+    }
+    return ids;
+}
+
+Result<std::vector<TokenId>> read_token_list(const std::string& text) {
+    if (!text.starts_with('@')) return parse_token_list(text);
+    Result<std::string> content = read_file(text.substr(1));
+    if (!content) return content.error();
+    return parse_token_list(*content);
+}
+
+std::string format_token_list(std::span<const TokenId> ids) {
+    std::string text;
+    for (const TokenId id : ids) {
+        if (!text.empty()) text += ',';
+        text += std::to_string(id);
+    }
+    return text;
+}
+
+}  // namespace hokku::cli

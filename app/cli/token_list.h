@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Token ids as they are written on the command line and in files: 1,2,3.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hokku/result.h"
+#include "hokku/tokenizer.h"
+
+namespace hokku::cli {
+
+/// Ids separated by commas or white space, with or without the brackets of a JSON array around
+/// them. Errors: bad_argument naming the text at fault.
+Result<std::vector<TokenId>> parse_token_list(std::string_view text);
+/// As above; "@FILE" takes the list from a file ("@-": stdin).
+Result<std::vector<TokenId>> read_token_list(const std::string& text);
+/// "1,2,3".
+std::string format_token_list(std::span<const TokenId> ids);
+
+}  // namespace hokku::cli
