@@ -44,9 +44,6 @@ struct RopeSpec {
     std::vector<float> long_inv_freq;
     uint32_t long_above_context = 0;
     float magnitude = 1.0f;  ///< YaRN / LongRoPE attention factor.
-    /// The converter interleaved rows of q and k whose original pairs halves (llama): only traces
-    /// care, which show them in the original order.
-    bool is_permuted = false;
 };
 
 // ---- Mixers: how a layer looks at other positions ----------------------------------------------
@@ -68,6 +65,9 @@ struct AttentionSpec {
     int32_t rope_index = -1;              ///< Into ModelSpec::ropes; -1: no RoPE.
     QkNorm qk_norm = QkNorm::none;        ///< Of the model's NormKind.
     bool qk_norm_after_rope = false;      ///< Hunyuan; else before.
+    /// The converter interleaved the rows of q and k, whose original pairs halves (llama): only
+    /// traces care, which show them in the original order.
+    bool is_permuted = false;
     bool fused_qkv = false;               ///< One tensor: all rows of q, then k, then v.
     bool has_sinks = false;               ///< One logit a head that takes part in the softmax only.
     bool has_output_gate = false;  ///< q rows hold a gate too: out * sigmoid(gate) (Qwen 3 Next).

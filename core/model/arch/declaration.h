@@ -53,6 +53,9 @@ void apply_sliding_window(Hparams& keys, Declaration& declaration, const Sliding
 /// Sets the same q/k norm in every layer.
 void set_qk_norm(Declaration& declaration, QkNorm kind);
 
+/// Marks q and k as interleaved by the converter (AttentionSpec::is_permuted).
+void set_permuted(Declaration& declaration);
+
 // ---- One function an architecture, in arch/<name>.cpp ------------------------------------------
 
 Declaration declare_llama(Hparams& keys);

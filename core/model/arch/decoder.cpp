@@ -213,4 +213,9 @@ void set_qk_norm(Declaration& declaration, QkNorm kind) {
         if (AttentionSpec* attention = layer.attention()) attention->qk_norm = kind;
 }
 
+void set_permuted(Declaration& declaration) {
+    for (LayerSpec& layer : declaration.spec.layers)
+        if (AttentionSpec* attention = layer.attention()) attention->is_permuted = true;
+}
+
 }  // namespace hokku::arch

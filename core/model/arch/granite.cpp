@@ -7,7 +7,7 @@ namespace hokku::arch {
 Declaration declare_granite(Hparams& keys) {
     Declaration declaration = make_decoder(keys, {.pairing = RopePairing::interleaved});
     ModelSpec& spec = declaration.spec;
-    for (RopeSpec& rope : spec.ropes) rope.is_permuted = true;
+    set_permuted(declaration);
     spec.embedding_scale = keys.f32_or("embedding_scale", 1.0f, 1e-6f, 1e6f);
     spec.residual_scale = keys.f32_or("residual_scale", 1.0f, 1e-6f, 1e6f);
     // Stored as a divisor.

@@ -7,7 +7,7 @@ namespace hokku::arch {
 
 Declaration declare_llama(Hparams& keys) {
     Declaration declaration = make_decoder(keys, {.pairing = RopePairing::interleaved});
-    for (RopeSpec& rope : declaration.spec.ropes) rope.is_permuted = true;
+    set_permuted(declaration);
     return declaration;
 }
 

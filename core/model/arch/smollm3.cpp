@@ -7,7 +7,7 @@ namespace hokku::arch {
 Declaration declare_smollm3(Hparams& keys) {
     Declaration declaration = make_decoder(keys, {.pairing = RopePairing::interleaved});
     ModelSpec& spec = declaration.spec;
-    for (RopeSpec& rope : spec.ropes) rope.is_permuted = true;
+    set_permuted(declaration);
     for (size_t i = 3; i < spec.layers.size(); i += 4)
         if (AttentionSpec* attention = spec.layers[i].attention()) attention->rope_index = -1;
     return declaration;
