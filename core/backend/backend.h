@@ -27,6 +27,9 @@ struct BackendOptions {
     uint32_t num_kv_blocks = 0;      ///< Size of the KV pool.
     uint32_t max_step_tokens = 512;  ///< Rows that one step may have.
     uint32_t max_step_logits = 8;    ///< Rows of logits that one step may return.
+    /// Longest sequence that will be run; above the original context LongRoPE takes its long
+    /// factors, at every length. 0: as many tokens as the pool holds.
+    uint32_t context_tokens = 0;
 };
 
 /// One sequence's share of a step. Positions are absolute and follow from the cache: row r of the
@@ -49,7 +52,7 @@ struct Step {
     std::span<const StepSequence> sequences;
     std::span<const uint32_t> logit_rows;  ///< Rows whose logits are wanted, ascending.
     StepTrace* trace = nullptr;
-    std::stop_token stop;  ///< Checked at every layer.
+    std::stop_token stop = {};  ///< Checked at every layer.
 };
 
 struct BackendInfo {
@@ -60,8 +63,10 @@ struct BackendInfo {
     uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
 };
 
-/// Errors : run: cancelled, numeric (naming the layer where it can), device.
-/// Threads: owning thread only (asserted). Nothing is allocated after creation.
+/// Errors : run: cancelled, numeric (naming the layer where it can), bad_argument (token ids, rows
+///          or blocks out of range), limit_exceeded (learned positions), device.
+/// Threads: owning thread only (the one that runs the first step; another gets an error). Nothing
+///          is allocated after creation, but for traces and errors.
 class Backend {
   public:
     virtual ~Backend() = default;

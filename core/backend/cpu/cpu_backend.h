@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// CpuBackend: the Backend on CPU threads. Checks a step, runs it through Forward on all lanes and
+// turns what went wrong into errors.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <thread>
+
+#include "backend/backend.h"
+#include "backend/cpu/forward.h"
+#include "backend/cpu/thread_team.h"
+#include "model/model.h"
+
+namespace hokku::cpu {
+
+class CpuBackend final : public Backend {
+  public:
+    static Result<std::unique_ptr<Backend>> create(const Model& model,
+                                                   const BackendOptions& options);
+
+    Result<std::span<const float>> run(const Step& step) override;
+    void copy_block(uint32_t from, uint32_t to) override;
+    [[nodiscard]] const BackendInfo& info() const override { return info_; }
+
+  private:
+    CpuBackend(const Model& model, const KernelTable& kernels, const BackendOptions& options,
+               std::unique_ptr<ThreadTeam> team, ForwardMemory memory);
+    [[nodiscard]] Result<void> check(const Step& step) const;
+    [[nodiscard]] Result<void> check_sequences(const Step& step) const;
+    void run_lanes();
+    [[nodiscard]] Error describe_nonfinite();
+
+    const Model& model_;
+    const KernelTable& kernels_;
+    BackendOptions options_;
+    std::unique_ptr<ThreadTeam> team_;
+    ForwardMemory memory_;
+    StepState state_;
+    BackendInfo info_;
+    std::thread::id owner_;  // the first thread that ran a step
+};
+
+}  // namespace hokku::cpu

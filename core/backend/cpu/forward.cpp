@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a token through the model. Reads down the page: run, embed, run_layer with its stages
+// in order, head. Shapes are [rows][features], rows being the tokens of the step.
+#include "backend/cpu/forward.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "backend/dequantize.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+/// Whether any of n values is infinite or not a number.
+bool has_nonfinite(const float* x, size_t n) {
+    uint32_t bad = 0;
+    for (size_t i = 0; i < n; ++i) {
+        uint32_t bits;
+        std::memcpy(&bits, x + i, sizeof bits);
+        bad |= (bits & 0x7f800000u) == 0x7f800000u ? 1u : 0u;
+    }
+    return bad != 0;
+}
+
+void scale_values(float* x, size_t n, float factor) {
+    if (factor == 1.0f) return;
+    for (size_t i = 0; i < n; ++i) x[i] *= factor;
+}
+
+}  // namespace
+
+Forward::Forward(const Model& model, const KernelTable& kernels, ForwardMemory& memory,
+                 StepState& state, const Lane& lane)
+    : spec_(model.spec()),
+      weights_(model.weights()),
+      kernels_(kernels),
+      memory_(memory),
+      buffers_(memory.buffers),
+      state_(state),
+      step_(*state.step),
+      lane_(lane),
+      own_(memory.buffers.lanes[lane.index]),
+      num_rows_(state.num_rows),
+      few_(state.num_rows <= kFewRows),
+      rows_(few_ ? Lane::Range{0, state.num_rows} : lane.share(state.num_rows)),
+      x_(few_ ? own_.x : memory.buffers.x),
+      normed_(few_ ? own_.normed : memory.buffers.normed),
+      input_(normed_),
+      q_(few_ ? own_.q : memory.buffers.q) {}
+
+void Forward::run() {
+    embed();
+    for (uint32_t i = 0; i < spec_.num_layers; ++i)
+        if (!run_layer(i)) return;
+    head();
+}
+
+// ---- embed -------------------------------------------------------------------------------------
+
+void Forward::embed() {
+    // Positions and rotation angles, shared by all layers: lanes share the rows.
+    const Lane::Range rows = lane_.share(num_rows_);
+    for (const StepSequence& sequence : step_.sequences) {
+        const uint32_t end = sequence.first_row + sequence.num_rows;
+        for (uint32_t row = std::max(rows.begin, sequence.first_row); row < std::min(rows.end, end);
+             ++row)
+            buffers_.row_position[row] = sequence.num_cached + (row - sequence.first_row);
+    }
+    for (uint32_t row = rows.begin; row < rows.end; ++row) {
+        const auto position = static_cast<float>(buffers_.row_position[row]);
+        float* cos_sin = buffers_.cos_sin + row * buffers_.rope_floats;
+        for (const RopeSpec& rope : spec_.ropes) {
+            const size_t half = rope.num_dims / 2;
+            const bool is_long = state_.use_long_rope && !rope.long_inv_freq.empty();
+            const auto& inv_freq = is_long ? rope.long_inv_freq : rope.inv_freq;
+            for (size_t i = 0; i < half; ++i) {
+                const float angle = position * inv_freq[i];
+                cos_sin[i] = std::cos(angle) * rope.magnitude;
+                cos_sin[half + i] = std::sin(angle) * rope.magnitude;
+            }
+            cos_sin += rope.num_dims;
+        }
+    }
+    lane_.barrier();
+
+    // embed: one row of the table for each token, of any weight type.
+    for (uint32_t row = rows_.begin; row < rows_.end; ++row) {
+        float* x = x_ + row * buffers_.dim;
+        const WeightMatrix& table = weights_.embedding;
+        const auto token = static_cast<size_t>(step_.tokens[row]);
+        dequantize_row(table.type, table.data + token * table.row_bytes, spec_.dim, x);
+        scale_values(x, spec_.dim, spec_.embedding_scale);
+        if (const WeightMatrix& positions = weights_.positions) {
+            const size_t position = buffers_.row_position[row];
+            dequantize_row(positions.type, positions.data + position * positions.row_bytes,
+                           spec_.dim, own_.y);
+            kernels_.add_scaled(x, own_.y, 1.0f, spec_.dim);
+        }
+    }
+    trace("embed", x_ + (num_rows_ - 1) * buffers_.dim, spec_.dim);
+}
+
+// ---- layer -------------------------------------------------------------------------------------
+
+bool Forward::run_layer(uint32_t index) {
+    layer_ = index;
+    const LayerSpec& layer = spec_.layers[index];
+    const LayerWeights& weights = weights_.layers[index];
+    const AttentionSpec& attention = *layer.attention();
+    const size_t dim = buffers_.dim, last = num_rows_ - 1;
+
+    // Read by all lanes only after the next barrier, so that they agree.
+    if (lane_.index == 0 && step_.stop.stop_requested()) state_.is_cancelled = true;
+
+    // attn_norm
+    norm_rows(weights.mixer_norm);
+    trace_stage("attn_norm", input_ + last * dim, dim);
+
+    // q, k, v
+    project_qkv(attention, weights);
+    if (state_.is_cancelled) return false;
+
+    // q_rope, k_rope
+    rotate_and_append(attention, weights, index);
+
+    // attn_mix
+    mix_values(attention, weights, index);
+
+    // attn_out
+    const MatmulTarget attn_out{.weight = &weights.wo,
+                                .bias = weights.bo.data,
+                                .out = buffers_.attn_out,
+                                .out_stride = dim};
+    multiply(buffers_.mix, buffers_.mix_dim, num_rows_, {&attn_out, 1});
+    trace_stage("attn_out", buffers_.attn_out + last * dim, dim);
+    if (layer.residual == Residual::sequential)
+        add_rows(buffers_.attn_out, weights.mixer_post_norm);
+
+    // ffn_in
+    if (layer.residual != Residual::parallel_shared) norm_rows(weights.ffn_norm);
+    trace_stage("ffn_in", input_ + last * dim, dim);
+
+    // ffn_out
+    if (layer.ffn.experts) {
+        run_experts(layer.ffn, weights);
+    } else {
+        run_dense(layer.ffn, weights);
+    }
+    trace_stage("ffn_out", buffers_.ffn_out + last * dim, dim);
+    if (layer.residual != Residual::sequential)
+        add_rows(buffers_.attn_out, weights.mixer_post_norm);
+    add_rows(buffers_.ffn_out, weights.ffn_post_norm);
+
+    if (state_.find_nonfinite) look_for_nonfinite(index);
+    trace("", x_ + last * dim, dim);
+    return true;
+}
+
+void Forward::project_qkv(const AttentionSpec& spec, const LayerWeights& weights) {
+    const std::array<MatmulTarget, 3> targets = {
+        {{&weights.wq, weights.bq.data, buffers_.q, buffers_.q_dim},
+         {&weights.wk, weights.bk.data, buffers_.k, buffers_.k_dim},
+         {&weights.wv, weights.bv.data, buffers_.v, buffers_.v_dim}}};
+    multiply(input_, buffers_.dim, num_rows_, targets);
+    const size_t last = num_rows_ - 1;
+    trace_heads("q", buffers_.q + last * buffers_.q_dim, spec.num_heads, spec.key_dim,
+                spec.is_permuted);
+    trace_heads("k", buffers_.k + last * buffers_.k_dim, spec.num_kv_heads, spec.key_dim,
+                spec.is_permuted);
+    trace_stage("v", buffers_.v + last * buffers_.v_dim,
+                size_t{spec.num_kv_heads} * spec.value_dim);
+}
+
+void Forward::rotate_and_append(const AttentionSpec& spec, const LayerWeights& weights,
+                                uint32_t index) {
+    const size_t q_floats = size_t{spec.num_heads} * spec.key_dim;
+    const size_t k_floats = size_t{spec.num_kv_heads} * spec.key_dim;
+    const float* k = few_ ? own_.k : buffers_.k;
+    for (uint32_t row = rows_.begin; row < rows_.end; ++row) {
+        float* row_q = buffers_.q + row * buffers_.q_dim;
+        float* row_k = buffers_.k + row * buffers_.k_dim;
+        if (few_) {
+            row_q = std::copy_n(row_q, q_floats, own_.q + row * buffers_.q_dim) - q_floats;
+            row_k = std::copy_n(row_k, k_floats, own_.k + row * buffers_.k_dim) - k_floats;
+        }
+        prepare_heads(spec, weights, row, row_q, row_k);
+    }
+    settle();
+    const size_t last = num_rows_ - 1;
+    trace_heads("q_rope", q_ + last * buffers_.q_dim, spec.num_heads, spec.key_dim,
+                spec.is_permuted);
+    trace_heads("k_rope", k + last * buffers_.k_dim, spec.num_kv_heads, spec.key_dim,
+                spec.is_permuted);
+
+    for (const StepSequence& sequence : step_.sequences) {
+        append_kv(lane_, memory_.kv.pages(index, sequence.blocks.data()),
+                  k + sequence.first_row * buffers_.k_dim, buffers_.k_dim,
+                  buffers_.v + sequence.first_row * buffers_.v_dim, buffers_.v_dim,
+                  sequence.num_rows, sequence.num_cached, spec.num_kv_heads, spec.key_dim,
+                  spec.value_dim);
+    }
+    lane_.barrier();
+}
+
+void Forward::prepare_heads(const AttentionSpec& spec, const LayerWeights& weights, uint32_t row,
+                            float* q, float* k) const {
+    if (!spec.qk_norm_after_rope) {
+        norm_heads(spec.qk_norm, q, weights.q_norm, spec.num_heads, spec.key_dim);
+        norm_heads(spec.qk_norm, k, weights.k_norm, spec.num_kv_heads, spec.key_dim);
+    }
+    if (spec.rope_index >= 0) {
+        const auto rope_index = static_cast<size_t>(spec.rope_index);
+        const float* cos_sin = buffers_.cos_sin + row * buffers_.rope_floats;
+        for (size_t i = 0; i < rope_index; ++i) cos_sin += spec_.ropes[i].num_dims;
+        const RopeSpec& rope = spec_.ropes[rope_index];
+        const auto rotate =
+            rope.pairing == RopePairing::halves ? kernels_.rope_halves : kernels_.rope_interleaved;
+        for (uint32_t head = 0; head < spec.num_heads; ++head)
+            rotate(q + size_t{head} * spec.key_dim, cos_sin, rope.num_dims);
+        for (uint32_t head = 0; head < spec.num_kv_heads; ++head)
+            rotate(k + size_t{head} * spec.key_dim, cos_sin, rope.num_dims);
+    }
+    if (spec.qk_norm_after_rope) {
+        norm_heads(spec.qk_norm, q, weights.q_norm, spec.num_heads, spec.key_dim);
+        norm_heads(spec.qk_norm, k, weights.k_norm, spec.num_kv_heads, spec.key_dim);
+    }
+    if (spec.temperature_span > 0) {
+        const auto spans = static_cast<float>(buffers_.row_position[row] / spec.temperature_span);
+        scale_values(q, size_t{spec.num_heads} * spec.key_dim,
+                     1.0f + spec.temperature * std::log(1.0f + spans));
+    }
+}
+
+void Forward::mix_values(const AttentionSpec& spec, const LayerWeights& weights, uint32_t index) {
+    for (const StepSequence& sequence : step_.sequences) {
+        attention(lane_, kernels_, memory_.attention,
+                  {.q = q_ + sequence.first_row * buffers_.q_dim,
+                   .q_stride = buffers_.q_dim,
+                   .out = buffers_.mix + sequence.first_row * buffers_.mix_dim,
+                   .out_stride = buffers_.mix_dim,
+                   .kv = memory_.kv.pages(index, sequence.blocks.data()),
+                   .num_rows = sequence.num_rows,
+                   .first_position = sequence.num_cached,
+                   .num_heads = spec.num_heads,
+                   .num_kv_heads = spec.num_kv_heads,
+                   .key_dim = spec.key_dim,
+                   .value_dim = spec.value_dim,
+                   .scale = spec.scale,
+                   .logit_softcap = spec.logit_softcap,
+                   .window = spec.window,
+                   .sinks = weights.sinks.data});
+    }
+    lane_.barrier();
+    trace_stage("attn_mix", buffers_.mix + (num_rows_ - 1) * buffers_.mix_dim,
+                size_t{spec.num_heads} * spec.value_dim);
+}
+
+// ---- FFN ---------------------------------------------------------------------------------------
+
+void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
+    // gate, up: without a gate the activation is of up itself, which then takes gate's place.
+    const MatmulTarget gate{&weights.gate, weights.b_gate.data, buffers_.gate, spec.hidden};
+    const MatmulTarget up{&weights.up, weights.b_up.data, spec.gated ? buffers_.up : buffers_.gate,
+                          spec.hidden};
+    const std::array<MatmulTarget, 2> both = {gate, up};
+    const std::span<const MatmulTarget> targets(both);
+    multiply(input_, buffers_.dim, num_rows_, spec.gated ? targets : targets.subspan(1));
+    activate_rows(spec, num_rows_, spec.hidden);
+
+    // down
+    const MatmulTarget down{&weights.down, weights.b_down.data, buffers_.ffn_out, buffers_.dim};
+    multiply(buffers_.gate, spec.hidden, num_rows_, {&down, 1});
+}
+
+void Forward::activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden) {
+    const size_t total = num_rows * hidden;
+    const size_t begin = total * lane_.index / lane_.count;
+    const size_t end = total * (lane_.index + 1) / lane_.count;
+    activate(spec, buffers_.gate + begin, spec.gated ? buffers_.up + begin : nullptr, end - begin);
+    lane_.barrier();
+}
+
+void Forward::activate(const FfnSpec& spec, float* gate, const float* up, size_t n) const {
+    switch (spec.activation) {
+        case Activation::silu:
+            return kernels_.silu_mul(gate, up, n);
+        case Activation::gelu_tanh:
+            return kernels_.gelu_tanh_mul(gate, up, n);
+        case Activation::gelu_erf:
+            return kernels_.gelu_erf_mul(gate, up, n);
+        case Activation::relu_squared:
+            return kernels_.relu_squared_mul(gate, up, n);
+        case Activation::swiglu_clamped:
+            // Source: the gpt-oss model card, arXiv:2508.10925: alpha 1.702, limit 7.
+            for (size_t i = 0; i < n; ++i) {
+                const float g = std::min(gate[i], 7.0f);
+                const float u = std::clamp(up[i], -7.0f, 7.0f);
+                gate[i] = g / (1.0f + std::exp(-1.702f * g)) * (u + 1.0f);
+            }
+            return;
+        case Activation::xielu:
+            for (size_t i = 0; i < n; ++i) {
+                const float g = gate[i];
+                const float curve =
+                    g > 0 ? spec.xielu.alpha_p * g * g
+                          : (std::expm1(std::min(g, spec.xielu.eps)) - g) * spec.xielu.alpha_n;
+                gate[i] = (curve + spec.xielu.beta * g) * (up ? up[i] : 1.0f);
+            }
+            return;
+    }
+}
+
+// ---- head --------------------------------------------------------------------------------------
+
+void Forward::head() {
+    const size_t dim = buffers_.dim, num_vocab = spec_.num_vocab;
+    settle();
+    if (step_.trace != nullptr) {
+        norm(own_.y, x_ + (num_rows_ - 1) * dim, weights_.final_norm, dim);
+        trace("final_norm", own_.y, dim);
+    }
+
+    // final_norm: of the wanted rows alone, packed together.
+    const auto num_logits = static_cast<uint32_t>(step_.logit_rows.size());
+    if (num_logits == 0) return;
+    const Lane::Range share = few_ ? Lane::Range{0, num_logits} : lane_.share(num_logits);
+    for (uint32_t i = share.begin; i < share.end; ++i)
+        norm(normed_ + i * dim, x_ + step_.logit_rows[i] * dim, weights_.final_norm, dim);
+    settle();
+
+    // logits
+    const MatmulTarget logits{&weights_.head, weights_.head_bias.data, buffers_.logits, num_vocab};
+    multiply(normed_, dim, num_logits, {&logits, 1});
+    const size_t total = num_logits * num_vocab;
+    const size_t begin = total * lane_.index / lane_.count;
+    const size_t end = total * (lane_.index + 1) / lane_.count;
+    float* part = buffers_.logits + begin;
+    scale_values(part, end - begin, spec_.logit_scale);
+    if (has_nonfinite(part, end - begin)) state_.is_nonfinite = true;
+    if (spec_.final_softcap > 0) kernels_.softcap(part, spec_.final_softcap, end - begin);
+}
+
+// ---- parts of stages ---------------------------------------------------------------------------
+
+void Forward::norm(float* out, const float* x, const NormWeights& weights, size_t n) const {
+    if (spec_.norm == NormKind::rms) {
+        kernels_.rms_norm(out, x, weights.weight.data, n, spec_.norm_eps);
+    } else {
+        kernels_.layer_norm(out, x, weights.weight.data, weights.bias.data, n, spec_.norm_eps);
+    }
+}
+
+void Forward::norm_rows(const NormWeights& weights) {
+    const size_t dim = buffers_.dim;
+    if (weights) {
+        for (uint32_t row = rows_.begin; row < rows_.end; ++row)
+            norm(normed_ + row * dim, x_ + row * dim, weights, dim);
+    }
+    input_ = weights ? normed_ : x_;
+    settle();
+}
+
+void Forward::norm_heads(QkNorm kind, float* heads, const NormWeights& weights, uint32_t num_heads,
+                         uint32_t head_dim) const {
+    if (kind == QkNorm::none) return;
+    if (kind == QkNorm::whole) return norm(heads, heads, weights, size_t{num_heads} * head_dim);
+    for (uint32_t head = 0; head < num_heads; ++head) {
+        NormWeights own = weights;
+        if (kind == QkNorm::per_head_own) own.weight.data += size_t{head} * head_dim;
+        float* x = heads + size_t{head} * head_dim;
+        norm(x, x, own, head_dim);
+    }
+}
+
+void Forward::add_rows(const float* branch, const NormWeights& post_norm) {
+    const size_t dim = buffers_.dim;
+    for (uint32_t row = rows_.begin; row < rows_.end; ++row) {
+        const float* y = branch + row * dim;
+        if (post_norm) {
+            norm(own_.y, y, post_norm, dim);
+            y = own_.y;
+        }
+        kernels_.add_scaled(x_ + row * dim, y, spec_.residual_scale, dim);
+    }
+}
+
+void Forward::multiply(const float* x, size_t x_stride, uint32_t num_rows,
+                       std::span<const MatmulTarget> targets) {
+    matmul(lane_, kernels_, memory_.matmul, x, x_stride, num_rows, targets);
+    lane_.barrier();
+}
+
+void Forward::settle() const {
+    if (!few_) lane_.barrier();
+}
+
+void Forward::look_for_nonfinite(uint32_t layer) {
+    for (uint32_t row = rows_.begin; row < rows_.end; ++row) {
+        if (!has_nonfinite(x_ + row * buffers_.dim, buffers_.dim)) continue;
+        uint32_t first = state_.nonfinite_layer;
+        while (layer < first && !state_.nonfinite_layer.compare_exchange_weak(first, layer)) {
+        }
+    }
+}
+
+}  // namespace hokku::cpu

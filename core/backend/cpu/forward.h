@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward: one model step on the CPU, from tokens to logits, as one function that all lanes of a
+// thread team run together. Stages carry the names that traces and the CUDA kernels use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "backend/backend.h"
+#include "backend/cpu/attention.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/kv_pool.h"
+#include "backend/cpu/matmul.h"
+#include "backend/cpu/step_buffers.h"
+#include "backend/cpu/thread_team.h"
+#include "model/model.h"
+
+namespace hokku::cpu {
+
+/// Everything that a step reads and writes; built at load, never resized.
+struct ForwardMemory {
+    StepBuffers buffers;
+    KvPool kv;
+    MatmulScratch matmul;
+    AttentionScratch attention;
+};
+
+/// What one step is about, set by the owning thread before the lanes run.
+struct StepState {
+    const Step* step = nullptr;
+    uint32_t num_rows = 0;
+    bool use_long_rope = false;
+    bool find_nonfinite = false;  ///< Second run of a failed step: look for the first bad layer.
+    std::atomic<bool> is_cancelled = false;
+    std::atomic<bool> is_nonfinite = false;  ///< Among the logits.
+    /// With find_nonfinite: first layer whose residual is not finite; UINT32_MAX: none.
+    std::atomic<uint32_t> nonfinite_layer = UINT32_MAX;
+};
+
+/// One lane's view of one step. Created by each lane on its stack.
+class Forward {
+  public:
+    Forward(const Model& model, const KernelTable& kernels, ForwardMemory& memory, StepState& state,
+            const Lane& lane);
+
+    /// The whole step. All lanes together; logits are complete when all have returned.
+    void run();
+
+  private:
+    // Stages, in the order in which a layer runs them.
+    void embed();
+    bool run_layer(uint32_t index);  // false: cancelled
+    void project_qkv(const AttentionSpec& spec, const LayerWeights& weights);
+    void rotate_and_append(const AttentionSpec& spec, const LayerWeights& weights, uint32_t index);
+    void mix_values(const AttentionSpec& spec, const LayerWeights& weights, uint32_t index);
+    void run_dense(const FfnSpec& spec, const LayerWeights& weights);
+    void run_experts(const FfnSpec& spec, const LayerWeights& weights);
+    void run_shared_expert(const FfnSpec& spec, const LayerWeights& weights);
+    void route(const ExpertSpec& spec, const LayerWeights& weights);
+    void head();
+
+    // Parts of stages.
+    void norm(float* out, const float* x, const NormWeights& weights, size_t n) const;
+    void norm_rows(const NormWeights& weights);
+    void norm_heads(QkNorm kind, float* heads, const NormWeights& weights, uint32_t num_heads,
+                    uint32_t head_dim) const;
+    void prepare_heads(const AttentionSpec& spec, const LayerWeights& weights, uint32_t row,
+                       float* q, float* k) const;
+    void add_rows(const float* branch, const NormWeights& post_norm);
+    void activate(const FfnSpec& spec, float* gate, const float* up, size_t n) const;
+    void activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden);
+    void multiply(const float* x, size_t x_stride, uint32_t num_rows,
+                  std::span<const MatmulTarget> targets);
+    void settle() const;  // what lanes wrote for shared rows becomes visible
+    void look_for_nonfinite(uint32_t layer);
+
+    // Traces; no effect without a trace.
+    [[nodiscard]] bool traces_stages() const;
+    void trace(std::string_view name, const float* values, size_t n) const;
+    void trace_stage(std::string_view name, const float* values, size_t n) const;
+    void trace_heads(std::string_view name, const float* heads, uint32_t num_heads,
+                     uint32_t head_dim, bool is_permuted) const;
+
+    const ModelSpec& spec_;
+    const Weights& weights_;
+    const KernelTable& kernels_;
+    ForwardMemory& memory_;
+    StepBuffers& buffers_;
+    StepState& state_;
+    const Step& step_;
+    const Lane& lane_;
+    const LaneBuffers& own_;
+
+    const uint32_t num_rows_;
+    const bool few_;          // each lane works on all rows in its own buffers
+    const Lane::Range rows_;  // rows whose elementwise work is this lane's
+    float* const x_;          // residual stream [num_rows][dim], own or shared
+    float* const normed_;     // [num_rows][dim], own or shared
+    const float* input_;      // input of the next products: normed_, or x_ where there is no norm
+    const float* q_;          // rotated queries, own or shared
+    uint32_t layer_ = 0;
+};
+
+}  // namespace hokku::cpu

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// KvPool: the memory of all KV blocks of a CPU backend, layer by layer. Which sequence owns which
+// block is the engine's business.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backend/cpu/attention.h"
+#include "base/aligned_buffer.h"
+#include "hokku/result.h"
+#include "model/model_spec.h"
+
+namespace hokku::cpu {
+
+/// Threads: pages() from any lane; the rest from the owning thread between steps.
+class KvPool {
+  public:
+    /// Errors : out_of_memory.
+    static Result<KvPool> create(const ModelSpec& spec, uint32_t num_blocks);
+
+    /// Bytes that one block takes over all layers.
+    static uint64_t block_bytes(const ModelSpec& spec);
+
+    [[nodiscard]] KvPages pages(uint32_t layer, const uint32_t* blocks) const;
+    void copy_block(uint32_t from, uint32_t to);
+    [[nodiscard]] uint32_t num_blocks() const { return num_blocks_; }
+    [[nodiscard]] uint64_t bytes() const { return buffer_.size_bytes(); }
+
+  private:
+    struct Layer {
+        float* keys = nullptr;
+        float* values = nullptr;
+        size_t key_stride = 0, value_stride = 0;  // Floats between blocks.
+    };
+
+    AlignedBuffer buffer_;
+    std::vector<Layer> layers_;
+    uint32_t num_blocks_ = 0;
+};
+
+}  // namespace hokku::cpu

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass against tiny random models of every declared architecture, whose figures come
+// from transformers in float32 (tolerances in golden/arch/tolerance.json).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/arch/declaration.h"
+#include "support/catch.h"
+#include "support/golden.h"
+#include "support/golden_cases.h"
+#include "support/model_runner.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Golden folders whose architecture is declared, as GENERATE needs them.
+const std::vector<std::string> kFolders = {
+    "llama",
+    "llama_tied_hd",
+    "llama_bias",
+    "llama31",
+    "llama_linear",
+    "llama_yarn",
+    "mistral",
+    "mixtral",
+    "qwen2",
+    "qwen2_tied",
+    "qwen2_yarn",
+    "qwen2moe",
+    "qwen3",
+    "qwen3moe",
+    "gemma",
+    "gemma2",
+    "gemma3",
+    "gemma3_w16",
+    "phi3",
+    "phi3_longrope_short",
+    "phi3_longrope_long",
+    "granite",
+    "granitemoe",
+    "olmo2",
+    "olmo3",
+    "olmoe",
+    "smollm3",
+};
+
+float max_difference(std::span<const float> a, std::span<const float> b) {
+    REQUIRE(a.size() == b.size());
+    float max = 0;
+    for (size_t i = 0; i < a.size(); ++i) {
+        const float difference = std::abs(a[i] - b[i]);
+        if (!(difference <= max)) max = difference;  // NaN counts as a difference
+    }
+    return max;
+}
+
+std::unique_ptr<ModelRunner> open_or_fail(const fs::path& path,
+                                          const ModelRunner::Options& options = {}) {
+    auto runner = ModelRunner::open(path, options);
+    if (!runner.ok()) FAIL(runner.error().message());
+    return std::move(runner).value();
+}
+
+template <class T>
+T value_of(Result<T> result) {
+    if (!result.ok()) FAIL(result.error().message());
+    return std::move(result).value();
+}
+
+}  // namespace
+
+TEST_CASE("Forward: tiny models of each architecture give the reference logits and greedy text",
+          "[backend][quick]") {
+    const auto folder = find_golden("arch");
+    if (!folder) return report_skip("golden/arch is not there");
+    for (const std::string& name : kFolders) {
+        INFO("model " << name);
+        const float tolerance = read_golden_tolerance(*folder / "tolerance.json", name);
+        const auto runner = open_or_fail(*folder / name / "model.gguf");
+        const size_t num_vocab = runner->num_vocab();
+        const auto cases = read_golden_cases(*folder / name / "visible.json");
+        REQUIRE(cases.size() == 3);
+        for (const GoldenCase& golden : cases) {
+            INFO(golden.tokens.size() << " tokens");
+            const std::vector<float> logits = value_of(runner->evaluate(golden.tokens, 64));
+            REQUIRE(logits.size() == golden.tokens.size() * num_vocab);
+            for (size_t i = 0; i < golden.tokens.size(); ++i) {
+                const std::span<const float> row(logits.data() + i * num_vocab, num_vocab);
+                CHECK(argmax(row) == golden.argmax[i]);
+            }
+            const std::span<const float> last(logits.data() + logits.size() - num_vocab, num_vocab);
+            CHECK(max_difference(last, golden.logits_last) <= tolerance);
+            CHECK(value_of(runner->greedy(golden.tokens, golden.greedy.size())) == golden.greedy);
+        }
+    }
+}
+
+TEST_CASE("Forward: the residual stream agrees with the reference after every layer",
+          "[backend][quick]") {
+    const auto folder = find_golden("arch");
+    if (!folder) return report_skip("golden/arch is not there");
+    for (const std::string& name : kFolders) {
+        INFO("model " << name);
+        const GoldenHidden golden = read_golden_hidden(*folder / name / "hidden.json");
+        const float tolerance = read_golden_tolerance(*folder / "tolerance.json", name);
+        const auto runner = open_or_fail(*folder / name / "model.gguf");
+        std::map<std::string, std::vector<float>> seen;
+        StepTrace trace{.on_values = [&](const std::string& stage, std::span<const float> values) {
+            seen[stage].assign(values.begin(), values.end());
+        }};
+        value_of(runner->append(golden.tokens, &trace));
+        REQUIRE(golden.values.size() == runner->model().spec().num_layers + 2);
+        for (const NamedValues& expected : golden.values) {
+            INFO(expected.name);
+            REQUIRE(seen.count(expected.name) == 1);
+            CHECK(max_difference(seen[expected.name], expected.values) <= tolerance);
+        }
+    }
+}
