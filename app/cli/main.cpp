@@ -20,7 +20,7 @@ int run(int argc, char** argv) {
         "usage.\nMore: hokku COMMAND --help, man hokku.");
 
     hokku::cli::Action chosen;
-    hokku::cli::add_render(app, chosen);
+    hokku::cli::add_inspect(app, chosen);
     hokku::cli::add_devices(app, chosen);
     try {
         app.parse(argc, argv);

