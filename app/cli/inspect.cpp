@@ -30,6 +30,22 @@ std::string padded(std::string text, size_t width) {
     return text;
 }
 
+/// Names out of a file, fit for a terminal: no control characters.
+std::string printable(std::string text) {
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    }
+    return text;
+}
+
+/// The first `limit` bytes, not cutting a UTF-8 character.
+std::string shortened(std::string text, size_t limit) {
+    if (text.size() <= limit) return text;
+    while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) --limit;
+    text.resize(limit);
+    return text;
+}
+
 std::string dims_text(const TensorInfo& tensor) {
     std::string text;
     for (const uint64_t dim : tensor.dims)
@@ -86,11 +102,10 @@ void print_text(const ModelFileInfo& info, bool with_tensors) {
     write_result("\n\nMetadata\n");
     for (const MetadataEntryInfo& entry : info.metadata) {
         constexpr size_t kLongest = 100;
-        std::string value = entry.value_json;
-        const bool is_cut = value.size() > kLongest;
-        if (is_cut) value.resize(kLongest);
-        write_result("  " + padded(entry.key, 44) + " " + padded(entry.type, 14) + " " + value +
-                     (is_cut || entry.is_shortened ? " ..." : ""));
+        const std::string value = shortened(entry.value_json, kLongest);
+        const bool is_cut = value.size() < entry.value_json.size();
+        write_result("  " + padded(printable(entry.key), 44) + " " + padded(entry.type, 14) + " " +
+                     value + (is_cut || entry.is_shortened ? " ..." : ""));
         if (entry.is_shortened && entry.type.starts_with("ARRAY")) {
             write_result(" (" + std::to_string(entry.num_elements) + ")");
         }
@@ -104,8 +119,8 @@ void print_text(const ModelFileInfo& info, bool with_tensors) {
     if (!with_tensors) return;
     write_result("\nTensors\n");
     for (const TensorInfo& tensor : info.tensors) {
-        write_result("  " + padded(tensor.name, 32) + " " + padded(tensor.type, 8) + " " +
-                     dims_text(tensor) + "\n");
+        write_result("  " + padded(printable(tensor.name), 32) + " " + padded(tensor.type, 8) +
+                     " " + dims_text(tensor) + "\n");
     }
 }
 

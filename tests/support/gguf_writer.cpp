@@ -2,10 +2,8 @@
 #include "support/gguf_writer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <fstream>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -108,19 +106,6 @@ void write_file(const fs::path& path, std::string_view bytes) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     if (!file.flush()) throw std::runtime_error("cannot write " + path.string());
-}
-
-ScratchFolder::ScratchFolder() {
-    static std::atomic<uint32_t> counter{0};
-    std::random_device random;
-    path_ = fs::temp_directory_path() /
-            ("hokku-test-" + std::to_string(random()) + "-" + std::to_string(counter++));
-    fs::create_directories(path_);
-}
-
-ScratchFolder::~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
 }
 
 }  // namespace hokku::testing

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "support/scratch_folder.h"
+
 namespace hokku::testing {
 
 /// The little-endian bytes of a number.
@@ -98,19 +100,5 @@ struct GgufWriter {
 
 /// Writes bytes to a file. Throws where that fails, for a test to show.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
-
-/// A folder of its own for one test, removed at the end.
-class ScratchFolder {
-  public:
-    ScratchFolder();
-    ScratchFolder(const ScratchFolder&) = delete;
-    ScratchFolder& operator=(const ScratchFolder&) = delete;
-    ~ScratchFolder();
-    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
-  private:
-    std::filesystem::path path_;
-};
 
 }  // namespace hokku::testing

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
+#include <random>
 #include <string>
 
 namespace hokku::testing {
@@ -13,9 +13,9 @@ class ScratchFolder {
   public:
     ScratchFolder() {
         static std::atomic<int> count{0};
-        const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+        std::random_device random;
         path_ = std::filesystem::temp_directory_path() /
-                ("hokku-test-" + std::to_string(now) + "-" + std::to_string(count++));
+                ("hokku-test-" + std::to_string(random()) + "-" + std::to_string(count++));
         std::filesystem::create_directories(path_);
     }
     ~ScratchFolder() {
@@ -26,6 +26,7 @@ class ScratchFolder {
     ScratchFolder& operator=(const ScratchFolder&) = delete;
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
   private:
     std::filesystem::path path_;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_hokku.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/gguf_writer.h"
+
+namespace hokku::testing {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string content_of(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// A pipe's writing end whose reader is gone.
+int closed_pipe() {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("pipe");
+    close(ends[0]);
+    return ends[1];
+}
+
+}  // namespace
+
+HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& input) {
+    const ScratchFolder folder;
+    const fs::path in = folder / "in", out = folder / "out", err = folder / "err";
+    write_file(in, input.text);
+    write_file(out, "");
+    write_file(err, "");
+    const std::string program = std::string(HOKKU_BINARY_DIR) + "/bin/hokku";
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
+    for (const std::string& argument : arguments) {
+        argv.push_back(const_cast<char*>(argument.c_str()));
+    }
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    if (child < 0) throw std::runtime_error("fork");
+    if (child == 0) {
+        dup2(open(in.c_str(), O_RDONLY), 0);
+        dup2(input.closed_stdout ? closed_pipe() : open(out.c_str(), O_WRONLY), 1);
+        dup2(open(err.c_str(), O_WRONLY), 2);
+        execv(program.c_str(), argv.data());
+        _exit(127);
+    }
+    int state = 0;
+    waitpid(child, &state, 0);
+    HokkuRun run;
+    run.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    run.out = content_of(out);
+    run.err = content_of(err);
+    return run;
+}
+
+}  // namespace hokku::testing
