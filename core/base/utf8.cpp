@@ -52,7 +52,7 @@ Utf8Char decode_utf8(std::string_view text, size_t pos) {
     if (rule.num_following == 0) return {kReplacementCharacter, 1, false};
     char32_t code_point = lead & (0x3Fu >> rule.num_following);
     for (uint32_t i = 1; i <= rule.num_following; ++i) {
-        if (pos + i >= text.size()) return {kReplacementCharacter, i, false};
+        if (pos + i >= text.size()) return {kReplacementCharacter, i, false, true};
         const uint8_t next = byte_at(text, pos + i);
         const uint8_t min = i == 1 ? rule.second_min : uint8_t{0x80};
         const uint8_t max = i == 1 ? rule.second_max : uint8_t{0xBF};
@@ -72,14 +72,18 @@ size_t utf8_prefix_bytes(std::string_view text, size_t max_bytes) {
     return max_bytes;
 }
 
-bool is_valid_utf8(std::string_view text) {
-    size_t pos = skip_ascii(text, 0);
+size_t valid_utf8_end(std::string_view text, size_t pos) {
+    pos = skip_ascii(text, pos);
     while (pos < text.size()) {
         const Utf8Char c = decode_utf8(text, pos);
-        if (!c.valid) return false;
+        if (!c.valid) return pos;
         pos = skip_ascii(text, pos + c.num_bytes);
     }
-    return true;
+    return pos;
+}
+
+bool is_valid_utf8(std::string_view text) {
+    return valid_utf8_end(text, 0) == text.size();
 }
 
 std::string to_valid_utf8(std::string_view text) {

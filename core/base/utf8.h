@@ -16,6 +16,7 @@ struct Utf8Char {
     char32_t code_point = kReplacementCharacter;
     uint32_t num_bytes = 0;  ///< Of the character, or of the maximal invalid subpart.
     bool valid = false;
+    bool cut = false;  ///< Not valid, but further bytes could make it so.
 };
 
 /// The character that starts at `pos`.
@@ -27,6 +28,9 @@ Utf8Char decode_utf8(std::string_view text, size_t pos);
 /// Length of the longest start of the text that has at most max_bytes and does not end within a
 /// character.
 size_t utf8_prefix_bytes(std::string_view text, size_t max_bytes);
+
+/// End of the run of valid characters that starts at `pos`.
+size_t valid_utf8_end(std::string_view text, size_t pos);
 
 bool is_valid_utf8(std::string_view text);
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,11 +46,18 @@ class Tokenizer {
     [[nodiscard]] virtual Result<std::vector<TokenId>> encode(std::string_view text,
                                                               EncodeOptions options) const = 0;
     /// Ids of a rendered prompt: the parts are encoded as one text (so that merges across their
-    /// borders are those the model was trained with), but control and user-defined tokens are
-    /// only recognised where they lie wholly inside template text, never in content.
+    /// borders are those the model was trained with), but what may become a special token depends
+    /// on its origin. Control tokens are only recognised where they lie wholly inside template
+    /// text, and so are user-defined tokens that read like markers: text in brackets (<tool_call>,
+    /// [INST], <|USER|>) other than HTML tags that the chat template does not use. With them a
+    /// content could forge a turn, a tool call or an image. All other user-defined tokens (runs of
+    /// newlines and spaces, letters, HTML tags) are recognised in content too, as the model was
+    /// trained with them. encode() recognises every user-defined token, as other engines do.
     [[nodiscard]] virtual Result<std::vector<TokenId>> encode_parts(
         std::span<const PromptPart> parts, bool add_special) const = 0;
-    /// Text of ids; control tokens give "" unless `keep_special`. Ids out of range are skipped.
+    /// Text of a whole sequence; always valid UTF-8. Control tokens give "" unless `keep_special`;
+    /// ids out of range are skipped. The space that some SentencePiece models put before a text is
+    /// taken off again (TokenStream, which may continue a text, keeps it).
     [[nodiscard]] virtual std::string decode(std::span<const TokenId> ids,
                                              bool keep_special) const = 0;
     [[nodiscard]] virtual size_t num_tokens() const = 0;
@@ -57,6 +65,10 @@ class Tokenizer {
     /// The bytes one token stands for (may be a part of a character); "" for control tokens unless
     /// keep_special. Concatenating the bytes of all tokens gives the text for byte-level BPE.
     [[nodiscard]] virtual std::string token_bytes(TokenId id, bool keep_special) const = 0;
+    /// As token_bytes, appended to `out`: no allocation once `out` has grown.
+    virtual void append_token_bytes(TokenId id, bool keep_special, std::string& out) const {
+        out += token_bytes(id, keep_special);
+    }
     /// The token's text as it stands in the file.
     [[nodiscard]] virtual std::string_view token_text(TokenId id) const = 0;
     [[nodiscard]] virtual std::optional<TokenId> find_token(std::string_view text) const = 0;
@@ -67,6 +79,12 @@ class Tokenizer {
     /// Empty, or why the ids may be wrong (unknown pre-tokenizer); to be shown to the user.
     [[nodiscard]] virtual const std::string& warning() const = 0;
 };
+
+/// Opens a model file and builds its tokenizer, which then stands without the file.
+///
+/// Errors : those of the file; unsupported: another kind of vocabulary than byte-level BPE or
+///          SentencePiece BPE; bad_format: wrong tokenizer metadata, with its key.
+Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::filesystem::path& path);
 
 /// Turns a stream of tokens into a stream of whole characters.
 ///

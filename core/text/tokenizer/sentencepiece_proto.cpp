@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/tokenizer/sentencepiece_proto.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "base/try.h"
+
+namespace hokku {
+namespace {
+
+// ModelProto.SentencePiece.Type
+enum class PieceType : uint8_t { normal = 1, unknown = 2, control = 3, unused = 5, byte = 6 };
+
+// Protobuf wire types.
+constexpr uint32_t kVarint = 0;
+constexpr uint32_t kBytes = 2;
+constexpr uint32_t kFixed32 = 5;
+
+void put_varint(std::string& out, uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
+    out.push_back(static_cast<char>(value));
+}
+
+void put_tag(std::string& out, uint32_t field, uint32_t wire_type) {
+    put_varint(out, (field << 3) | wire_type);
+}
+
+void put_number(std::string& out, uint32_t field, uint64_t value) {
+    put_tag(out, field, kVarint);
+    put_varint(out, value);
+}
+
+void put_bytes(std::string& out, uint32_t field, std::string_view value) {
+    put_tag(out, field, kBytes);
+    put_varint(out, value.size());
+    out.append(value);
+}
+
+void put_float(std::string& out, uint32_t field, float value) {
+    put_tag(out, field, kFixed32);
+    const auto bits = std::bit_cast<uint32_t>(value);
+    for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(bits >> shift));
+}
+
+void put_piece(std::string& out, std::string_view text, float score, PieceType type,
+               std::string& buffer) {
+    buffer.clear();
+    put_bytes(buffer, 1, text);
+    put_float(buffer, 2, score);
+    put_number(buffer, 3, static_cast<uint64_t>(type));
+    put_bytes(out, 1, buffer);
+}
+
+void put_settings(std::string& out, size_t num_pieces, bool byte_fallback) {
+    std::string trainer;
+    put_number(trainer, 3, 2);  // model_type BPE
+    put_number(trainer, 4, num_pieces);
+    put_number(trainer, 35, byte_fallback ? 1 : 0);
+    put_bytes(out, 2, trainer);
+    std::string normalizer;
+    put_bytes(normalizer, 1, "identity");
+    put_number(normalizer, 3, 0);  // add_dummy_prefix
+    put_number(normalizer, 4, 0);  // remove_extra_whitespaces
+    put_number(normalizer, 5, 1);  // escape_whitespaces
+    put_bytes(out, 3, normalizer);
+}
+
+PieceType type_of(TokenKind kind) {
+    switch (kind) {
+        case TokenKind::normal:
+            return PieceType::normal;
+        case TokenKind::unused:
+            return PieceType::unused;
+        case TokenKind::byte:
+            return PieceType::byte;
+        default:
+            return PieceType::control;
+    }
+}
+
+// The library refuses two pieces of one text, and empty ones. Bytes that are not UTF-8 match no
+// text: what must not be found gets such a name.
+std::string unmatchable_name(size_t index) {
+    return fmt::format("\xFF{}", index);
+}
+
+// Longer unused pieces, which serve only as steps of a merge, would let a hostile file drive the
+// library's recursive way back from them deep into the stack.
+constexpr size_t kMaxUnusedBytes = 256;
+
+bool crosses_space(std::string_view escaped) {
+    const size_t first = escaped.find_first_not_of(kSpaceSign);
+    return first != std::string_view::npos &&
+           escaped.find(kSpaceSign, first) != std::string_view::npos;
+}
+
+Result<size_t> count_byte_tokens(const Vocabulary& vocabulary, std::string_view where) {
+    const auto error = [where](std::string what) {
+        return Error{ErrorCode::bad_format, std::move(what), std::string(where),
+                     "<0x00> to <0xFF>, each once, or no byte tokens at all"};
+    };
+    std::array<bool, 256> seen{};
+    size_t num_bytes = 0;
+    for (size_t index = 0; index < vocabulary.size(); ++index) {
+        const auto id = static_cast<TokenId>(index);
+        if (vocabulary.kind(id) != TokenKind::byte) continue;
+        const auto byte = parse_byte_text(vocabulary.text(id));
+        if (!byte) return error(fmt::format("token {} is a byte, but its text is not", id));
+        if (seen[*byte])
+            return error(fmt::format("token {} is a second {}", id, vocabulary.text(id)));
+        seen[*byte] = true;
+        ++num_bytes;
+    }
+    if (num_bytes != 0 && num_bytes != seen.size())
+        return error(fmt::format("there are {} byte tokens", num_bytes));
+    return num_bytes;
+}
+
+}  // namespace
+
+void append_escaped(std::string_view text, std::string& out) {
+    for (size_t pos = 0; pos < text.size();) {
+        const size_t space = std::min(text.find(' ', pos), text.size());
+        out.append(text.substr(pos, space - pos));
+        if (space < text.size()) out.append(kSpaceSign);
+        pos = space + 1;
+    }
+}
+
+Result<SentencePieceProto> write_sentencepiece_proto(const Vocabulary& vocabulary,
+                                                     std::span<const float> scores,
+                                                     std::optional<TokenId> unknown,
+                                                     std::string_view where) {
+    SentencePieceProto proto;
+    HOKKU_TRY(const size_t num_bytes, count_byte_tokens(vocabulary, where));
+    proto.has_byte_fallback = num_bytes > 0;
+    proto.num_tokens = vocabulary.size();
+    proto.cuts_at_spaces = true;
+    proto.bytes.reserve(vocabulary.texts().bytes().size() + vocabulary.size() * 14);
+    // Texts as they are written, to find those that would be there twice.
+    StringBlock names;
+    names.reserve(vocabulary.size(), vocabulary.texts().bytes().size() * 2);
+    TokenTable matched(vocabulary.size(), random_seed());
+    std::string buffer;
+    for (size_t index = 0; index < vocabulary.size(); ++index) {
+        const auto id = static_cast<TokenId>(index);
+        PieceType type = type_of(vocabulary.kind(id));
+        if (unknown == id) type = PieceType::unknown;
+        append_escaped(vocabulary.text(id), names.bytes());
+        names.end_string();
+        const std::string_view name = names[index];
+        const bool is_matched = type == PieceType::normal || type == PieceType::unused;
+        bool is_usable = type == PieceType::byte;
+        if (is_matched)
+            is_usable = !name.empty() && name.size() <= kMaxTokenTextBytes &&
+                        !(type == PieceType::unused && name.size() > kMaxUnusedBytes) &&
+                        matched.insert(names.bytes(), names.offset(index),
+                                       static_cast<uint32_t>(name.size()), id);
+        if (is_matched && is_usable && crosses_space(name)) proto.cuts_at_spaces = false;
+        constexpr float kLargest = std::numeric_limits<float>::max();
+        const float score = std::clamp(scores[index], -kLargest, kLargest);
+        if (is_usable) {
+            put_piece(proto.bytes, name, score, type, buffer);
+        } else {
+            put_piece(proto.bytes, unmatchable_name(index), score, type, buffer);
+        }
+    }
+    if (!unknown)
+        put_piece(proto.bytes, unmatchable_name(vocabulary.size()), 0, PieceType::unknown, buffer);
+    put_settings(proto.bytes, vocabulary.size() + (unknown ? 0 : 1), proto.has_byte_fallback);
+    return proto;
+}
+
+}  // namespace hokku

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/tokenizer/sentencepiece_tokenizer.h"
+
+#include <fmt/format.h>
+#include <sentencepiece_processor.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "base/try.h"
+#include "base/utf8.h"
+#include "text/tokenizer/sentencepiece_log.h"
+
+namespace hokku {
+namespace {
+
+// Text is given to the library in pieces of about this size where that changes nothing: its memory
+// per character is some hundred bytes.
+constexpr size_t kChunkBytes = 4096;
+
+bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+}  // namespace
+
+class SentencePieceTokenizer::Library {
+  public:
+    sentencepiece::SentencePieceProcessor processor;
+};
+
+// Buffers of one call.
+struct SentencePieceTokenizer::Stretch {
+    std::string escaped, mask, valid;
+    std::vector<int> ids;
+};
+
+Result<std::shared_ptr<const SentencePieceTokenizer>> SentencePieceTokenizer::create(
+    TokenizerParts parts, SentencePieceProto proto, SentencePieceOptions options,
+    std::string_view where) {
+    silence_sentencepiece();
+    auto library = std::make_unique<Library>();
+    std::string refusal;
+    try {
+        const auto status = library->processor.LoadFromSerializedProto(proto.bytes);
+        if (!status.ok()) refusal = status.ToString();
+    } catch (const std::exception& failure) {
+        refusal = failure.what();
+    }
+    if (!refusal.empty())
+        return Error{ErrorCode::bad_format,
+                     "the SentencePiece library refuses the vocabulary: " + refusal,
+                     std::string(where), ""};
+    proto.bytes = {};
+    return std::shared_ptr<const SentencePieceTokenizer>(new SentencePieceTokenizer(
+        std::move(parts), std::move(library), std::move(options), std::move(proto)));
+}
+
+SentencePieceTokenizer::SentencePieceTokenizer(TokenizerParts parts,
+                                               std::unique_ptr<Library> library,
+                                               SentencePieceOptions options,
+                                               SentencePieceProto layout)
+    : VocabularyTokenizer(std::move(parts)),
+      library_(std::move(library)),
+      options_(std::move(options)),
+      num_library_tokens_(layout.num_tokens),
+      cuts_at_spaces_(layout.cuts_at_spaces),
+      normals_(vocabulary().size(), random_seed()) {
+    const StringBlock& texts = vocabulary().texts();
+    for (size_t index = 0; index < texts.size(); ++index) {
+        const auto id = static_cast<TokenId>(index);
+        if (vocabulary().kind(id) == TokenKind::normal)
+            normals_.insert(texts.bytes(), texts.offset(index),
+                            static_cast<uint32_t>(texts[index].size()), id);
+    }
+}
+
+SentencePieceTokenizer::~SentencePieceTokenizer() = default;
+
+std::optional<TokenId> SentencePieceTokenizer::find_token(std::string_view text) const {
+    if (const auto id = vocabulary().find_special(text)) return id;
+    return normals_.find(vocabulary().texts().bytes(), text);
+}
+
+void SentencePieceTokenizer::append_text_bytes(TokenId id, std::string& out) const {
+    const std::string_view text = vocabulary().text(id);
+    if (vocabulary().kind(id) == TokenKind::byte) {
+        if (const auto byte = parse_byte_text(text)) out.push_back(static_cast<char>(*byte));
+        return;
+    }
+    for (size_t pos = 0; pos < text.size();) {
+        const size_t sign = std::min(text.find(kSpaceSign, pos), text.size());
+        out.append(text.substr(pos, sign - pos));
+        if (sign < text.size()) out.push_back(' ');
+        pos = sign + kSpaceSign.size();
+    }
+}
+
+size_t SentencePieceTokenizer::num_prefix_bytes(std::string_view decoded) const {
+    return options_.add_space_prefix && !decoded.empty() && decoded.front() == ' ' ? 1 : 0;
+}
+
+Result<void> SentencePieceTokenizer::append_ids(std::string_view text,
+                                                std::string_view content_mask, bool parse_special,
+                                                std::vector<TokenId>& ids) const {
+    Stretch stretch;
+    Result<void> outcome;
+    size_t strip_from = std::string_view::npos;  // where a token that takes whitespace ended
+    cutter().cut(
+        text, {.control = parse_special, .user_defined = false, .content_mask = content_mask},
+        [&](size_t begin, size_t end) {
+            if (begin == strip_from)
+                while (begin < end && is_space(text[begin])) ++begin;
+            const std::string_view mask =
+                content_mask.empty() ? content_mask : content_mask.substr(begin, end - begin);
+            if (outcome.ok())
+                outcome = append_stretch(text.substr(begin, end - begin), mask, stretch, ids);
+        },
+        [&](TokenId id, size_t, size_t end) {
+            ids.push_back(id);
+            const auto& kept = options_.keeps_space_after;
+            const bool strips = options_.strips_after_control &&
+                                std::find(kept.begin(), kept.end(), id) == kept.end();
+            strip_from = strips ? end : std::string_view::npos;
+        });
+    return outcome;
+}
+
+// A stretch gets its prefix, spaces become U+2581, then user-defined tokens are cut out.
+Result<void> SentencePieceTokenizer::append_stretch(std::string_view text,
+                                                    std::string_view content_mask, Stretch& stretch,
+                                                    std::vector<TokenId>& ids) const {
+    if (text.empty()) return {};
+    stretch.escaped.clear();
+    stretch.mask.clear();
+    if (options_.add_space_prefix) stretch.escaped.append(kSpaceSign);
+    if (!content_mask.empty()) {
+        stretch.mask.append(stretch.escaped.size(), content_mask.front());
+        for (size_t k = 0; k < text.size(); ++k)
+            stretch.mask.append(text[k] == ' ' ? kSpaceSign.size() : 1, content_mask[k]);
+    }
+    append_escaped(text, stretch.escaped);
+    const std::string_view escaped = stretch.escaped;
+    Result<void> outcome;
+    cutter().cut(
+        escaped, {.control = false, .user_defined = true, .content_mask = stretch.mask},
+        [&](size_t begin, size_t end) {
+            if (outcome.ok())
+                outcome = append_plain(escaped.substr(begin, end - begin), stretch, ids);
+        },
+        [&](TokenId id, size_t, size_t) { ids.push_back(id); });
+    return outcome;
+}
+
+Result<void> SentencePieceTokenizer::append_plain(std::string_view escaped, Stretch& stretch,
+                                                  std::vector<TokenId>& ids) const {
+    if (!is_valid_utf8(escaped)) {
+        stretch.valid = to_valid_utf8(escaped);
+        escaped = stretch.valid;
+    }
+    while (cuts_at_spaces_ && escaped.size() > kChunkBytes) {
+        // The first word that starts behind the chunk: a space sign that follows something else.
+        size_t cut = kChunkBytes;
+        do {
+            cut = escaped.find(kSpaceSign, cut + 1);
+        } while (cut != std::string_view::npos &&
+                 escaped.substr(cut - kSpaceSign.size(), kSpaceSign.size()) == kSpaceSign);
+        if (cut == std::string_view::npos) break;
+        HOKKU_CHECK(append_chunk(escaped.substr(0, cut), stretch, ids));
+        escaped.remove_prefix(cut);
+    }
+    return append_chunk(escaped, stretch, ids);
+}
+
+Result<void> SentencePieceTokenizer::append_chunk(std::string_view escaped, Stretch& stretch,
+                                                  std::vector<TokenId>& ids) const {
+    const auto status = library_->processor.Encode(escaped, &stretch.ids);
+    if (!status.ok())
+        return Error{ErrorCode::limit_exceeded,
+                     "the SentencePiece library fails on the text: " + status.ToString(), "", ""};
+    for (const int id : stretch.ids)
+        if (static_cast<size_t>(id) < num_library_tokens_) ids.push_back(id);
+    return {};
+}
+
+}  // namespace hokku
