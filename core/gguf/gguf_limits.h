@@ -27,9 +27,9 @@ inline constexpr uint64_t kMaxMetadataBytes = uint64_t{256} << 20;
 /// Elements of one number array that are copied out (token types, scores, per-layer settings).
 inline constexpr uint64_t kMaxCopiedElements = uint64_t{1} << 21;
 inline constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
-/// key length, one byte of key, type, one byte of value.
-inline constexpr uint64_t kMinEntryBytes = 8 + 1 + 4 + 1;
-/// name length, one byte of name, number of dimensions, one dimension, type, offset.
-inline constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 8 + 4 + 8;
+/// Key length, type, one byte of value. An empty key is refused later, with its own message.
+inline constexpr uint64_t kMinEntryBytes = 8 + 4 + 1;
+/// Name length, number of dimensions, one dimension, type, offset.
+inline constexpr uint64_t kMinTensorBytes = 8 + 4 + 8 + 4 + 8;
 
 }  // namespace hokku::gguf_limits
