@@ -79,7 +79,8 @@ SystemMemory read_system_memory(const fs::path& root) {
         const size_t first = line.find(':');
         const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
         if (second == std::string::npos) continue;
-        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+        std::string controllers = ",";
+        controllers.append(line, first + 1, second - first - 1).push_back(',');
         const fs::path path = line.substr(second + 1);
         if (controllers == ",,") {
             limit_by_groups(memory, mount, path, "memory.max", "memory.current");

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// CommandQueue: the commands for the inference thread, in the order of their arrival.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace hokku {
+
+/// Threads: safe from any thread. pop() blocks.
+class CommandQueue {
+  public:
+    using Command = std::function<void()>;
+
+    void push(Command command) {
+        {
+            const std::lock_guard lock(mutex_);
+            commands_.push_back(std::move(command));
+        }
+        changed_.notify_one();
+    }
+
+    /// The next command; nullopt once the queue is closed and empty.
+    std::optional<Command> pop() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return is_closed_ || !commands_.empty(); });
+        if (commands_.empty()) return std::nullopt;
+        Command command = std::move(commands_.front());
+        commands_.pop_front();
+        return command;
+    }
+
+    /// What is queued still runs.
+    void close() {
+        {
+            const std::lock_guard lock(mutex_);
+            is_closed_ = true;
+        }
+        changed_.notify_all();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Command> commands_;
+    bool is_closed_ = false;
+};
+
+}  // namespace hokku

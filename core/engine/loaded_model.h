@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// LoadedModel: everything that belongs to one model in memory. What a ModelLoader makes and what
+// the engine runs on; tests make their own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "backend/backend.h"
+#include "engine/prompt.h"
+#include "gguf/gguf_file.h"
+#include "hokku/engine.h"
+#include "hokku/result.h"
+#include "model/model.h"
+
+namespace hokku {
+
+struct LoadedModel {
+    std::shared_ptr<const GgufFile> file;   // shared with the model; absent in tests
+    std::unique_ptr<Model> model;           ///< Outlives the backend.
+    std::shared_ptr<const ModelText> text;  // shared with tokenize_request()
+    std::unique_ptr<Backend> backend;
+    uint32_t num_kv_blocks = 0;
+    uint32_t max_step_tokens = 0;  ///< Of the backend; also what one prefill step takes.
+    uint32_t max_step_logits = 0;
+    /// Whether a page of the weights could not be read since the last call; may be empty.
+    std::function<bool()> take_read_fault;
+    ModelInfo info;
+};
+
+/// What a loader tells the caller of a load, and how the caller stops it.
+struct LoadControl {
+    std::function<bool(double)> progress;
+    std::stop_token stop;
+
+    /// Errors : cancelled.
+    [[nodiscard]] Result<void> report(double share) const;
+};
+
+/// Threads: the inference thread only.
+class ModelLoader {
+  public:
+    virtual ~ModelLoader() = default;
+    /// Opens and checks everything that needs little memory: all but the backend.
+    virtual Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) = 0;
+    /// Makes the backend. The model before has been given up by then.
+    virtual Result<void> start(LoadedModel& loaded, const LoadOptions& options,
+                               const LoadControl& control) = 0;
+};
+
+}  // namespace hokku

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModelSession: a loaded model with the KV cache and the runner that belong to it. Owned and used
+// by the inference thread alone.
+#pragma once
+
+#include <utility>
+
+#include "engine/loaded_model.h"
+#include "engine/step_runner.h"
+#include "kv/kv_cache.h"
+
+namespace hokku {
+
+struct ModelSession {
+    explicit ModelSession(LoadedModel model)
+        : loaded(std::move(model)),
+          kv(loaded.num_kv_blocks, kKvBlockTokens,
+             [this](uint32_t from, uint32_t to) { loaded.backend->copy_block(from, to); }),
+          runner(*loaded.backend, kv, loaded.max_step_logits, loaded.take_read_fault) {}
+
+    LoadedModel loaded;
+    KvCache kv;
+    StepRunner runner;
+};
+
+}  // namespace hokku

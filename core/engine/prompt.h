@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prompt: the tokens that a request starts from: a conversation through the model's template, raw
+// text, or ids as given.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "hokku/chat_template.h"
+#include "hokku/engine.h"
+#include "hokku/result.h"
+#include "hokku/tokenizer.h"
+
+namespace hokku {
+
+/// What of a model has to do with text. Immutable once made.
+struct ModelText {
+    std::shared_ptr<const Tokenizer> tokenizer;         // shared with the callers of the engine
+    std::shared_ptr<const ChatTemplate> chat_template;  // likewise; null when there is none
+    std::optional<Error> template_error;                ///< Why there is none, if the file has one.
+    std::vector<TokenId> end_tokens;                    ///< Ascending.
+};
+
+/// BOS is there once where the model expects one, whether or not the template or the text has it
+/// already. EOS is never added: the model is to go on.
+///
+/// Errors : bad_argument (not exactly one kind of prompt, an empty one, an id out of range),
+///          bad_template, limit_exceeded.
+/// Threads: re-entrant.
+Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const ModelText& text);
+
+/// Errors : bad_argument naming the id and its place.
+Result<void> validate_tokens(const std::vector<TokenId>& tokens, uint32_t num_vocab);
+
+/// What the template is rendered with.
+TemplateInput make_template_input(const std::vector<ChatMessage>& messages,
+                                  const Tokenizer& tokenizer);
+
+/// All tokens that end a generation: those that the file names, and the one with which the
+/// template closes the assistant's turn. Ascending.
+std::vector<TokenId> find_end_tokens(const Tokenizer& tokenizer, const ChatTemplate* chat_template);
+
+}  // namespace hokku
