@@ -7,5 +7,6 @@ namespace hokku::cpu {
 struct KernelTable;
 
 const KernelTable* reference_kernels();
+const KernelTable* avx512_kernels();
 
 }  // namespace hokku::cpu

@@ -130,11 +130,11 @@ void dot_rows(const DotCall& call) {
     for (size_t row = 0; row < call.num_rows; ++row) {
         const float* x = call.x + row * call.x_stride;
         float* out = call.out + row * call.out_stride;
-        if (call.num_weights == 4) {
-            dot_four(call.weights, x, call.n, out);
-            continue;
+        size_t w = 0;
+        for (; w + 4 <= call.num_weights; w += 4) {
+            dot_four(call.weights + w * call.n, x, call.n, out + w);
         }
-        for (size_t w = 0; w < call.num_weights; ++w) {
+        for (; w < call.num_weights; ++w) {
             out[w] = dot_one(call.weights + w * call.n, x, call.n);
         }
     }

@@ -8,6 +8,9 @@
 
 namespace hokku::cpu {
 
+/// Kernels may read this many bytes past the last row that they are given.
+inline constexpr size_t kRowOverread = 128;
+
 /// A few weight rows as float32 against all rows of x.
 struct DotCall {
     const float* weights = nullptr;  ///< [num_weights][n], contiguous.
@@ -19,11 +22,114 @@ struct DotCall {
     float* out = nullptr;  ///< out[row * out_stride + weight]
     size_t out_stride = 0;
 };
-inline constexpr uint32_t kDotWeights = 4;
+inline constexpr uint32_t kDotWeights = 8;
+
+// --- One row of x (decode): GEMV over blocks in place --------------------------------------------
+
+/// Orders in which kernels want the int8 codes of a vector; each kernel set knows its own.
+enum class VectorLayout : uint32_t { floats, halves, pairs, super_pairs, super_linear, super_two };
+
+/// A vector as int8 codes with one float32 scale for each 32 values. Every part has room for
+/// gemv_part_bytes(n) bytes and is aligned to 64.
+struct GemvVector {
+    int8_t* codes = nullptr;    ///< In the order of the layout, zero-padded.
+    float* scales = nullptr;    ///< Spread as the layout says.
+    int32_t* starts = nullptr;  ///< Accumulator starts: -zero_point * sums of codes.
+    float* sums = nullptr;      ///< Scale times sums of codes, for types with minima.
+};
+
+static constexpr size_t gemv_part_bytes(size_t n) {
+    return (n + 511) / 256 * 256;
+}
+
+struct GemvCall {
+    const uint8_t* weights = nullptr;  ///< First row; rows follow each other.
+    size_t row_bytes = 0;
+    uint32_t num_rows = 0;  ///< Weight rows of this call.
+    size_t n = 0;           ///< Values per row.
+    const GemvVector* vector = nullptr;
+    const float* x = nullptr;  ///< The vector itself (layout floats).
+    float* out = nullptr;      ///< [num_rows]
+};
+
+struct GemvKernel {
+    void (*run)(const GemvCall& call) = nullptr;  ///< Null: the type has no such kernel.
+    VectorLayout layout = VectorLayout::floats;
+    int32_t zero_point = 0;
+};
+
+// --- Many rows of x (prefill): GEMM over unpacked weights ----------------------------------------
+
+/// Rows of x as int8 codes in tiles of `tile` rows; the rows that fill the last tile up are zero.
+/// Of tile i with K = n:
+struct GemmRows {
+    int8_t* codes = nullptr;         ///< [n / 4][tile][4]
+    int32_t* starts = nullptr;       ///< [n / 32][tile]: -128 * sum of codes
+    int32_t* half_starts = nullptr;  ///< [n / 16][tile]: the same for each 16 values
+    float* scales = nullptr;         ///< [n / 32][tile]
+    float* sums = nullptr;           ///< [n / 32][tile]: scale * sum of codes
+    uint32_t tile = 1;               ///< 1..kGemmTile
+    uint32_t num_rows = 0;
+    size_t n = 0;
+};
+inline constexpr uint32_t kGemmTile = 6;
+/// Weight rows that are unpacked and multiplied together.
+inline constexpr uint32_t kGemmGroup = 32;
+/// Values of a weight row that are unpacked at a time: 32 rows of 1024 codes stay in the L1 or L2
+/// cache while all tiles pass by.
+inline constexpr uint32_t kGemmDepth = 1024;
+
+/// kGemmGroup weight rows unpacked over a range of at most kGemmDepth values.
+struct GemmPanel {
+    uint8_t* codes = nullptr;  ///< [depth / 4][kGemmGroup][4]: code + 128
+    float* scales = nullptr;   ///< [depth / 32 or / 16][kGemmGroup]
+    float* mins = nullptr;     ///< [depth / 32][kGemmGroup], types with minima
+};
+
+struct GemmUnpackCall {
+    const uint8_t* weights = nullptr;  ///< First row of the group.
+    size_t row_bytes = 0;
+    uint32_t num_rows = 0;      ///< 1..kGemmGroup; further rows of the panel become zero.
+    size_t begin = 0, end = 0;  ///< Values; multiples of the block size.
+    GemmPanel panel;
+};
+
+struct GemmCall {
+    const GemmRows* rows = nullptr;
+    uint32_t tile_index = 0;
+    GemmPanel panel;
+    size_t begin = 0, end = 0;
+    uint32_t num_weights = 0;  ///< 1..kGemmGroup
+    bool accumulate = false;   ///< Adds to out instead of setting it.
+    float* out = nullptr;      ///< Of the tile's first row and the group's first weight.
+    size_t out_stride = 0;
+};
+
+struct GemmKernel {
+    void (*unpack)(const GemmUnpackCall& call) = nullptr;  ///< Null: no such kernel.
+    void (*run)(const GemmCall& call) = nullptr;
+};
+
+// --- The table
+// ------------------------------------------------------------------------------------
+
+inline constexpr size_t kNumTensorTypes = 43;  ///< Raw ids of TensorType lie below.
 
 struct MatmulKernels {
     /// The path of every weight type: rows are dequantised exactly, then multiplied.
-    void (*dot_rows)(const DotCall& call);
+    void (*dot_rows)(const DotCall& call) = nullptr;
+    /// As dequantize_row, of the same bits; null where the type has none here.
+    using DecodeRow = void (*)(const uint8_t* src, size_t n, float* dst);
+    DecodeRow decode[kNumTensorTypes] = {};
+
+    void (*prepare_vector)(const float* x, size_t n, VectorLayout layout, int32_t zero_point,
+                           const GemvVector& vector) = nullptr;
+    GemvKernel gemv[kNumTensorTypes] = {};
+
+    /// Quantises tile number `tile_index` of x.
+    void (*pack_tile)(const float* x, size_t x_stride, uint32_t tile_index,
+                      const GemmRows& rows) = nullptr;
+    GemmKernel gemm[kNumTensorTypes] = {};
 };
 
 }  // namespace hokku::cpu

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantises rows of x to int8 with one float32 scale for each 32 values: the largest magnitude
+// becomes 127. NaN and infinities end up in the scale, so that they reach the product.
+#include "backend/cpu/avx512/simd.h"
+#include "backend/cpu/avx512/tables.h"
+#include "backend/cpu/matmul_kernels.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+/// 32 values as codes; four sums of four codes each for the two halves.
+struct Block {
+    __m128i codes[2];
+    __m128i sums[2];
+    float scale;
+};
+
+struct BlockScale {
+    float scale, inverse;
+};
+
+HOKKU_INLINE BlockScale scale_of(__m512 a, __m512 b) {
+    // Magnitudes compare as integers; NaN is the largest of them.
+    const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+    const __m512i bits = _mm512_max_epi32(_mm512_and_si512(_mm512_castps_si512(a), magnitude),
+                                          _mm512_and_si512(_mm512_castps_si512(b), magnitude));
+    const int max_bits = _mm512_reduce_max_epi32(bits);
+    float max;
+    std::memcpy(&max, &max_bits, sizeof max);
+    constexpr float kTiny = 1e-35f;  // 127 / max would be infinite below.
+    if (max < kTiny) return {0.0f, 0.0f};
+    return {max / 127.0f, 127.0f / max};
+}
+
+HOKKU_INLINE __m128i to_codes(__m512 x, __m512 inverse) {
+    return _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(x, inverse)));
+}
+
+HOKKU_INLINE __m128i sums_of_four(__m128i codes) {
+    return _mm_dpbusd_epi32(_mm_setzero_si128(), _mm_set1_epi8(1), codes);
+}
+
+HOKKU_INLINE Block quantize(const float* x) {
+    const __m512 a = _mm512_loadu_ps(x), b = _mm512_loadu_ps(x + 16);
+    const BlockScale s = scale_of(a, b);
+    const __m512 inverse = _mm512_set1_ps(s.inverse);
+    Block block{{to_codes(a, inverse), to_codes(b, inverse)}, {}, s.scale};
+    for (int half = 0; half < 2; ++half) block.sums[half] = sums_of_four(block.codes[half]);
+    return block;
+}
+
+HOKKU_INLINE int32_t sum_of(__m128i x) {
+    x = _mm_add_epi32(x, _mm_unpackhi_epi64(x, x));
+    return _mm_cvtsi128_si32(_mm_add_epi32(x, _mm_shuffle_epi32(x, 1)));
+}
+
+HOKKU_INLINE void store(void* p, __m128i x) {
+    _mm_store_si128(static_cast<__m128i*>(p), x);
+}
+
+/// Halves: of each four blocks the first halves, then the second halves; scale, start and sum in
+/// four lanes per block.
+void store_halves(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+    int8_t* codes = v.codes + b / 4 * 128 + b % 4 * 16;
+    store(codes, block.codes[0]);
+    store(codes + 64, block.codes[1]);
+    const __m128i sums = _mm_add_epi32(block.sums[0], block.sums[1]);
+    const __m128 scale = _mm_set1_ps(block.scale);
+    _mm_store_ps(v.scales + b * 4, scale);
+    store(v.starts + b * 4, _mm_mullo_epi32(sums, _mm_set1_epi32(-zero_point)));
+    _mm_store_ps(v.sums + b * 4, _mm_mul_ps(scale, _mm_cvtepi32_ps(sums)));
+}
+
+/// Pairs: codes in order; scale and start in eight lanes per block.
+void store_pairs(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+    for (size_t half = 0; half < 2; ++half) {
+        store(v.codes + b * 32 + half * 16, block.codes[half]);
+        _mm_store_ps(v.scales + b * 8 + half * 4, _mm_set1_ps(block.scale));
+        store(v.starts + b * 8 + half * 4,
+              _mm_mullo_epi32(block.sums[half], _mm_set1_epi32(-zero_point)));
+    }
+}
+
+/// Super-pairs: of each eight blocks 0, 2, 1, 3, 4, 6, 5, 7; one scale and sum per block.
+void store_super_pairs(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+    constexpr size_t kPlaces[8] = {0, 2, 1, 3, 4, 6, 5, 7};
+    int8_t* codes = v.codes + b / 8 * 256 + kPlaces[b % 8] * 32;
+    store(codes, block.codes[0]);
+    store(codes + 16, block.codes[1]);
+    const int32_t sum = sum_of(_mm_add_epi32(block.sums[0], block.sums[1]));
+    v.scales[b] = block.scale;
+    v.sums[b] = static_cast<float>(-zero_point * sum) * block.scale;
+}
+
+/// Super-linear: codes in order. Super-two: of each eight blocks 0, 4, 1, 5, 2, 6, 3, 7. Both: two
+/// scales and sums per block.
+void store_super_halves(const GemvVector& v, size_t b, size_t place, const Block& block,
+                        int32_t zero_point) {
+    for (size_t half = 0; half < 2; ++half) {
+        store(v.codes + b / 8 * 256 + place * 32 + half * 16, block.codes[half]);
+        const int32_t sum = sum_of(block.sums[half]);
+        v.scales[b * 2 + half] = block.scale;
+        v.sums[b * 2 + half] = static_cast<float>(-zero_point * sum) * block.scale;
+    }
+}
+
+void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_point,
+                    const GemvVector& v) {
+    const size_t num_blocks = n / 32, whole = n / 256;
+    if (n % 256 != 0) {  // Steps over the end of a row multiply by zeros.
+        const size_t lanes = whole * (layout == VectorLayout::pairs ? 64 : 32);
+        std::memset(v.codes + whole * 256, 0, 256);
+        std::memset(v.scales + lanes, 0, 256);
+        std::memset(v.starts + lanes, 0, 256);
+        std::memset(v.sums + lanes, 0, 256);
+    }
+    for (size_t b = 0; b < num_blocks; ++b) {
+        const Block block = quantize(x + b * 32);
+        switch (layout) {
+            case VectorLayout::floats:
+                break;
+            case VectorLayout::halves:
+                store_halves(v, b, block, zero_point);
+                break;
+            case VectorLayout::pairs:
+                store_pairs(v, b, block, zero_point);
+                break;
+            case VectorLayout::super_pairs:
+                store_super_pairs(v, b, block, zero_point);
+                break;
+            case VectorLayout::super_linear:
+                store_super_halves(v, b, b % 8, block, zero_point);
+                break;
+            case VectorLayout::super_two:
+                store_super_halves(v, b, b % 4 * 2 + b % 8 / 4, block, zero_point);
+                break;
+        }
+    }
+}
+
+/// Codes of row t of the tile: groups of four values lie `tile` groups apart.
+HOKKU_INLINE void store_column(const GemmRows& rows, size_t tile_base, size_t b, size_t t,
+                               const Block& block) {
+    const size_t tile = rows.tile;
+    int8_t* codes = rows.codes + tile_base * rows.n + b * 32 * tile + t * 4;
+    for (size_t half = 0; half < 2; ++half) {
+        alignas(16) int32_t groups[4];
+        store(groups, block.codes[half]);
+        for (size_t j = 0; j < 4; ++j) {
+            std::memcpy(codes + (half * 4 + j) * tile * 4, &groups[j], 4);
+        }
+    }
+}
+
+void pack_tile(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows) {
+    const size_t tile = rows.tile, num_blocks = rows.n / 32, base = tile_index * tile;
+    int32_t* starts = rows.starts + base * num_blocks;
+    int32_t* half_starts = rows.half_starts + base * num_blocks * 2;
+    float* scales = rows.scales + base * num_blocks;
+    float* sums = rows.sums + base * num_blocks;
+    for (size_t t = 0; t < tile; ++t) {
+        const bool is_row = base + t < rows.num_rows;
+        const float* row = x + (base + t) * x_stride;
+        for (size_t b = 0; b < num_blocks; ++b) {
+            const Block block = is_row ? quantize(row + b * 32) : Block{};
+            store_column(rows, base, b, t, block);
+            const int32_t first = sum_of(block.sums[0]), second = sum_of(block.sums[1]);
+            half_starts[(2 * b) * tile + t] = -128 * first;
+            half_starts[(2 * b + 1) * tile + t] = -128 * second;
+            starts[b * tile + t] = -128 * (first + second);
+            scales[b * tile + t] = block.scale;
+            sums[b * tile + t] = block.scale * static_cast<float>(first + second);
+        }
+    }
+}
+
+}  // namespace
+
+void fill_avx512_activations(MatmulKernels& table) {
+    table.prepare_vector = prepare_vector;
+    table.pack_tile = pack_tile;
+}
+
+}  // namespace hokku::cpu

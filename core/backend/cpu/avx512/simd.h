@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small AVX-512 pieces that the kernel files of this folder share. Internal linkage on purpose.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace hokku::cpu {
+namespace {
+
+#define HOKKU_INLINE inline __attribute__((always_inline))
+
+HOKKU_INLINE __m512i load_bytes(const void* p) {
+    return _mm512_loadu_si512(p);
+}
+HOKKU_INLINE __m256i load_bytes32(const void* p) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
+HOKKU_INLINE __m128i load_bytes16(const void* p) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(p));
+}
+HOKKU_INLINE uint32_t load_word(const uint8_t* p) {
+    uint32_t value;
+    std::memcpy(&value, p, sizeof value);
+    return value;
+}
+HOKKU_INLINE float load_half_float(const uint8_t* p) {
+    uint16_t bits;
+    std::memcpy(&bits, p, sizeof bits);
+    return _cvtsh_ss(bits);
+}
+
+/// Two 256-bit halves as one register.
+HOKKU_INLINE __m512i join(__m256i low, __m256i high) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+HOKKU_INLINE __m512i low_nibbles(__m512i bytes) {
+    return _mm512_and_si512(bytes, _mm512_set1_epi8(15));
+}
+HOKKU_INLINE __m512i high_nibbles(__m512i bytes) {
+    return low_nibbles(_mm512_srli_epi16(bytes, 4));
+}
+/// a | (b & c)
+HOKKU_INLINE __m512i or_and(__m512i a, __m512i b, __m512i c) {
+    return _mm512_ternarylogic_epi64(a, b, c, 0xf8);
+}
+
+/// The first `count` of 16 lanes.
+HOKKU_INLINE __mmask16 first_lanes(size_t count) {
+    return static_cast<__mmask16>(count >= 16 ? 0xffffu : (1u << count) - 1);
+}
+
+/// Sums of four registers at once.
+HOKKU_INLINE __m128 sum4(__m512 a, __m512 b, __m512 c, __m512 d) {
+    const auto quarter = [](__m512 x) {
+        const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1));
+        return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+    };
+    const __m128 x = quarter(a), y = quarter(b), z = quarter(c), w = quarter(d);
+    const __m128 xy = _mm_add_ps(_mm_unpacklo_ps(x, y), _mm_unpackhi_ps(x, y));
+    const __m128 zw = _mm_add_ps(_mm_unpacklo_ps(z, w), _mm_unpackhi_ps(z, w));
+    return _mm_add_ps(_mm_movelh_ps(xy, zw), _mm_movehl_ps(zw, xy));
+}
+
+}  // namespace
+}  // namespace hokku::cpu

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exported functions of this folder, one per file: each enters its kernels into a table.
+#pragma once
+
+namespace hokku::cpu {
+
+struct KernelTable;
+struct MatmulKernels;
+struct AttentionKernels;
+
+void fill_avx512_elementwise(KernelTable& table);
+void fill_avx512_activations(MatmulKernels& table);
+void fill_avx512_dot(MatmulKernels& table);
+void fill_avx512_gemv(MatmulKernels& table);
+void fill_avx512_gemm(MatmulKernels& table);
+void fill_avx512_attention(AttentionKernels& table);
+
+}  // namespace hokku::cpu

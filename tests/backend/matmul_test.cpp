@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// matmul() of every kernel table against the double-precision product of the dequantised weights.
+// The quantisation of x is the only error that a table may have: a value of x is off by at most
+// half a step of its block of 32, uniformly, so that the error of an output has a standard
+// deviation that is known; float32 rounding has a floor of its own.
+#include "backend/cpu/matmul.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/thread_team.h"
+#include "backend/quant_blocks.h"
+#include "support/catch.h"
+
+using namespace hokku;
+using namespace hokku::cpu;
+using hokku::testing::BlockKind;
+using hokku::testing::GuardedMatrix;
+
+namespace {
+
+std::vector<const KernelTable*> available_tables() {
+    std::vector<const KernelTable*> tables;
+    for (const char* name : {"reference", "avx2", "avx512"}) {
+        if (const KernelTable* table = find_kernels(name)) tables.push_back(table);
+    }
+    return tables;
+}
+
+/// Normally distributed, one in a hundred six times as large (as real activations are); at an
+/// address that is aligned to 4 bytes only.
+struct Rows {
+    Rows(uint32_t num_rows, uint32_t cols, uint32_t seed)
+        : stride(cols + 3), storage(num_rows * stride + 1) {
+        std::mt19937 random(seed);
+        std::normal_distribution<float> normal;
+        for (float& value : storage) value = normal(random) * (random() % 100 == 0 ? 6.0f : 1.0f);
+    }
+    [[nodiscard]] const float* row(size_t r) const { return storage.data() + 1 + r * stride; }
+    size_t stride;
+    std::vector<float> storage;
+};
+
+struct Case {
+    const KernelTable* table;
+    ThreadTeam* team;
+    MatmulScratch* scratch;
+};
+
+struct Call {
+    const Case* c;
+    const Rows* x;
+    uint32_t num_rows;
+    std::span<const MatmulTarget> targets;
+};
+
+void run(const Case& c, const Rows& x, uint32_t num_rows, std::span<const MatmulTarget> targets) {
+    Call call{&c, &x, num_rows, targets};
+    c.team->run(
+        [](void* context, Lane lane) {
+            const Call& k = *static_cast<Call*>(context);
+            matmul(lane, *k.c->table, *k.c->scratch, k.x->row(0), k.x->stride, k.num_rows,
+                   k.targets);
+        },
+        &call);
+}
+
+/// What the output should be, the deviation that quantising x allows, and the rounding floor.
+struct Expected {
+    double value = 0, deviation = 0, floor = 0;
+};
+
+Expected expect(const float* w, const float* x, size_t n, float bias, bool is_quantised) {
+    Expected e;
+    double variance = 0;
+    for (size_t begin = 0; begin < n; begin += 32) {
+        const size_t end = std::min(begin + 32, n);
+        double max_x = 0, max_w = 0, squares = 0;
+        for (size_t i = begin; i < end; ++i) {
+            e.value += static_cast<double>(w[i]) * x[i];
+            max_x = std::max(max_x, std::abs(static_cast<double>(x[i])));
+            max_w = std::max(max_w, std::abs(static_cast<double>(w[i])));
+            squares += static_cast<double>(w[i]) * w[i];
+        }
+        for (size_t i = begin; i < end; ++i) e.floor += 2e-6 * max_w * std::abs(x[i]);
+        const double step = max_x / 127;
+        if (is_quantised) variance += squares * step * step / 12;
+    }
+    e.value += bias;
+    e.floor += 1e-6 * std::abs(static_cast<double>(bias)) + 1e-30;
+    e.deviation = std::sqrt(variance);
+    return e;
+}
+
+/// Runs one product and checks every output, and that nothing beside the outputs was written.
+void check_product(const Case& c, const GuardedMatrix& matrix, uint32_t num_rows, uint32_t seed) {
+    const WeightMatrix& weight = matrix.weight();
+    const Rows x(num_rows, weight.cols, seed);
+    std::vector<float> bias(weight.rows);
+    for (uint32_t i = 0; i < weight.rows; ++i) bias[i] = static_cast<float>(i % 7) - 3.0f;
+    const size_t stride = weight.rows + 5;
+    constexpr float kUntouched = -12345.0f;
+    std::vector<float> out(num_rows * stride, kUntouched);
+    const MatmulTarget target{&weight, bias.data(), out.data(), stride};
+    run(c, x, num_rows, {&target, 1});
+
+    double square_sum = 0, num_outputs = 0;
+    for (uint32_t t = 0; t < num_rows; ++t) {
+        for (uint32_t r = 0; r < weight.rows; ++r) {
+            const bool is_quantised = std::string(c.table->name) != "reference";
+            const Expected e = expect(matrix.values().data() + size_t{r} * weight.cols, x.row(t),
+                                      weight.cols, bias[r], is_quantised);
+            const double error = out[t * stride + r] - e.value;
+            const double allowed = 6 * e.deviation + e.floor;
+            if (!(std::abs(error) <= allowed)) {
+                FAIL(c.table->name << ", " << traits_of(weight.type).name << " " << weight.rows
+                                   << " x " << weight.cols << ", " << num_rows << " rows, output "
+                                   << r << " of row " << t << ": " << out[t * stride + r]
+                                   << " instead of " << e.value << " +- " << allowed);
+            }
+            if (e.deviation > e.floor) {
+                square_sum += error * error / (e.deviation * e.deviation);
+                num_outputs += 1;
+            }
+        }
+        for (size_t r = weight.rows; r < stride; ++r) REQUIRE(out[t * stride + r] == kUntouched);
+    }
+    // Over many independent roundings the deviations must average 1 as well.
+    const bool has_many = num_outputs > 200 && num_rows * weight.cols > 4000;
+    if (has_many) CHECK(std::sqrt(square_sum / num_outputs) < 1.25);
+}
+
+void check_types(const std::vector<uint32_t>& rows, const std::vector<uint32_t>& cols,
+                 const std::vector<uint32_t>& x_rows, BlockKind kind, uint32_t num_threads) {
+    ThreadTeam team(num_threads);
+    uint32_t seed = 1;
+    for (const KernelTable* table : available_tables()) {
+        auto scratch =
+            MatmulScratch::create({.num_lanes = team.size(), .max_rows = 65, .max_in = 5120});
+        REQUIRE(scratch.ok());
+        const Case c{table, &team, &*scratch};
+        for (const TensorType type : hokku::testing::weight_types()) {
+            for (const uint32_t num_cols : cols) {
+                if (num_cols % traits_of(type).block_values != 0) continue;
+                for (const uint32_t num_rows : rows) {
+                    const GuardedMatrix matrix(type, num_rows, num_cols, kind, ++seed);
+                    for (const uint32_t n : x_rows) check_product(c, matrix, n, ++seed);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("matmul: every table and type against double precision, common shapes",
+          "[backend][quick][threads]") {
+    check_types({3, 33}, {96, 256, 896, 1536}, {1, 2, 7, 13}, BlockKind::plain, 2);
+}
+
+TEST_CASE("matmul: awkward shapes", "[backend]") {
+    check_types({1, 2, 3, 5, 31, 32, 33}, {32, 64, 96, 160, 224, 256, 288, 480, 576, 896},
+                {1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 16, 17, 64, 65}, BlockKind::plain, 3);
+}
+
+TEST_CASE("matmul: more values than one panel holds", "[backend]") {
+    check_types({5, 50}, {1056, 2048, 4864}, {1, 9}, BlockKind::plain, 2);
+}
+
+TEST_CASE("matmul: extreme blocks", "[backend][quick]") {
+    check_types({5, 33}, {256, 768}, {1, 5}, BlockKind::extreme, 2);
+}
+
+TEST_CASE("matmul: targets of different types share x", "[backend][quick]") {
+    ThreadTeam team(2);
+    const GuardedMatrix a(TensorType::q5_0, 64, 256, BlockKind::plain, 1);
+    const GuardedMatrix b(TensorType::q8_0, 40, 256, BlockKind::plain, 2);
+    const GuardedMatrix d(TensorType::iq3_s, 9, 256, BlockKind::plain, 3);
+    const GuardedMatrix e(TensorType::q4_k, 33, 256, BlockKind::plain, 4);
+    for (const KernelTable* table : available_tables()) {
+        auto scratch =
+            MatmulScratch::create({.num_lanes = team.size(), .max_rows = 8, .max_in = 256});
+        REQUIRE(scratch.ok());
+        const Case c{table, &team, &*scratch};
+        for (const uint32_t num_rows : {1u, 8u}) {
+            const Rows x(num_rows, 256, 5);
+            std::vector<float> out(num_rows * 200), alone(num_rows * 200);
+            const auto targets_in = [&](std::vector<float>& o) {
+                return std::vector<MatmulTarget>{{&a.weight(), nullptr, o.data(), 200},
+                                                 {&d.weight(), nullptr, o.data() + 64, 200},
+                                                 {&b.weight(), nullptr, o.data() + 73, 200},
+                                                 {&e.weight(), nullptr, o.data() + 113, 200}};
+            };
+            run(c, x, num_rows, targets_in(out));
+            for (const MatmulTarget& target : targets_in(alone)) {
+                run(c, x, num_rows, {&target, 1});
+            }
+            CHECK(out == alone);
+        }
+    }
+}
+
+TEST_CASE("matmul: the result does not depend on the number of threads", "[backend][quick]") {
+    for (const TensorType type : {TensorType::q4_1, TensorType::q6_k, TensorType::f16}) {
+        const GuardedMatrix matrix(type, 37, 768, BlockKind::plain, 9);
+        for (const KernelTable* table : available_tables()) {
+            for (const uint32_t num_rows : {1u, 6u}) {
+                const Rows x(num_rows, 768, 10);
+                std::vector<std::vector<float>> results;
+                for (const uint32_t num_threads : {1u, 2u, 3u}) {
+                    ThreadTeam team(num_threads);
+                    auto scratch = MatmulScratch::create(
+                        {.num_lanes = team.size(), .max_rows = 8, .max_in = 768});
+                    REQUIRE(scratch.ok());
+                    std::vector<float> out(num_rows * 37);
+                    const MatmulTarget target{&matrix.weight(), nullptr, out.data(), 37};
+                    run({table, &team, &*scratch}, x, num_rows, {&target, 1});
+                    results.push_back(out);
+                }
+                CHECK(results[0] == results[1]);
+                CHECK(results[0] == results[2]);
+            }
+        }
+    }
+}
+
+TEST_CASE("matmul: NaN and infinity in x reach the output", "[backend][quick]") {
+    ThreadTeam team(1);
+    for (const TensorType type : {TensorType::q4_0, TensorType::q8_0, TensorType::q4_k,
+                                  TensorType::q6_k, TensorType::f32, TensorType::iq2_xs}) {
+        const GuardedMatrix matrix(type, 16, 256, BlockKind::plain, 3);
+        for (const KernelTable* table : available_tables()) {
+            auto scratch = MatmulScratch::create({.num_lanes = 1, .max_rows = 2, .max_in = 256});
+            REQUIRE(scratch.ok());
+            for (const float bad : {NAN, INFINITY, -INFINITY}) {
+                for (const uint32_t num_rows : {1u, 2u}) {
+                    Rows x(num_rows, 256, 10);
+                    x.storage[1 + (num_rows - 1) * x.stride + 77] = bad;
+                    std::vector<float> out(num_rows * 16);
+                    const MatmulTarget target{&matrix.weight(), nullptr, out.data(), 16};
+                    run({table, &team, &*scratch}, x, num_rows, {&target, 1});
+                    for (size_t i = 0; i < 16; ++i) {
+                        const bool is_finite = std::isfinite(out[(num_rows - 1) * 16 + i]);
+                        // A weight of exactly zero may keep an infinity out, not a NaN.
+                        if (std::isnan(bad)) CHECK_FALSE(is_finite);
+                        if (num_rows == 2) CHECK(std::isfinite(out[i]));
+                    }
+                    const auto last = out.end() - 16;
+                    CHECK_FALSE(std::all_of(last, out.end(),
+                                            [](float value) { return std::isfinite(value); }));
+                }
+            }
+        }
+    }
+}
