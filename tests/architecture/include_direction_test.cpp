@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules between layers that the compiler does not see: which way includes point, and what
+// no part of the library may use.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Layers by height. Only lower ones, and the layer itself, may be included.
+const std::map<std::string, int> kHeights = {
+    {"base", 0},    {"gguf", 1}, {"text", 2},     {"model", 2},
+    {"backend", 3}, {"kv", 3},   {"sampling", 3}, {"engine", 4},
+};
+
+/// The layer whose types a public header describes. Those not listed belong to engine.
+const std::map<std::string, std::string> kPublicHeaders = {
+    {"error.h", "base"},         {"result.h", "base"},    {"model_file.h", "gguf"},
+    {"chat_template.h", "text"}, {"tokenizer.h", "text"}, {"prompt_part.h", "text"},
+    {"sampling.h", "text"},  // plain data
+};
+
+struct Line {
+    fs::path file;
+    size_t number = 0;
+    std::string text;
+    [[nodiscard]] std::string describe() const {
+        return file.string() + ":" + std::to_string(number) + ": " + text;
+    }
+};
+
+/// Calls visit(line) for each line of each source file below `folder` of the project.
+template <class Visit>
+void visit_lines(const std::string& folder, Visit&& visit) {
+    const fs::path root = fs::path(HOKKU_SOURCE_DIR) / folder;
+    if (!fs::exists(root)) return;
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+        const std::string extension = entry.path().extension().string();
+        if (extension != ".h" && extension != ".cpp" && extension != ".inc") continue;
+        std::ifstream file(entry.path());
+        Line line{fs::relative(entry.path(), root), 0, {}};
+        while (std::getline(file, line.text)) {
+            ++line.number;
+            visit(line);
+        }
+    }
+}
+
+/// The path between quotes or angle brackets of an include line; empty for other lines.
+std::string included(const std::string& line, char open, char close) {
+    const size_t hash = line.find_first_not_of(" \t");
+    if (hash == std::string::npos || line.compare(hash, 8, "#include") != 0) return {};
+    const size_t begin = line.find(open, hash);
+    if (begin == std::string::npos) return {};
+    return line.substr(begin + 1, line.find(close, begin + 1) - begin - 1);
+}
+
+std::string first_part(const fs::path& path) {
+    return path.begin()->string();
+}
+
+bool may_include(const std::string& layer, const fs::path& target) {
+    const std::string folder = first_part(target);
+    std::string target_layer = folder;
+    if (folder == "hokku") {
+        const auto known = kPublicHeaders.find(target.filename().string());
+        target_layer = known == kPublicHeaders.end() ? "engine" : known->second;
+    }
+    if (target_layer == layer) return true;
+    const auto target_height = kHeights.find(target_layer);
+    return target_height != kHeights.end() && target_height->second < kHeights.at(layer);
+}
+
+/// Whether the code before a comment calls something that prints or ends the process.
+bool prints_or_ends(const std::string& line) {
+    static const std::regex forbidden(
+        R"((^|[^\w.>:])((std)?::)?((printf|fprintf|puts|putchar|perror|abort|terminate|exit)\s*\(|(cout|cerr|clog)\b)|fmt::print\()");
+    return std::regex_search(line.substr(0, line.find("//")), forbidden);
+}
+
+}  // namespace
+
+TEST_CASE("core: includes point to lower layers only", "[architecture][quick]") {
+    size_t num_includes = 0;
+    visit_lines("core", [&](const Line& line) {
+        const fs::path target = included(line.text, '"', '"');
+        if (target.empty()) return;
+        ++num_includes;
+        const std::string layer = first_part(line.file);
+        INFO(line.describe());
+        if (layer == "include") {  // public headers know only each other
+            CHECK(first_part(target) == "hokku");
+            return;
+        }
+        REQUIRE(kHeights.count(layer) == 1);
+        CHECK(may_include(layer, target));
+    });
+    CHECK(num_includes > 100);
+}
+
+TEST_CASE("app: only public headers of the library are included", "[architecture][quick]") {
+    const fs::path core = fs::path(HOKKU_SOURCE_DIR) / "core";
+    visit_lines("app", [&](const Line& line) {
+        const fs::path target = included(line.text, '"', '"');
+        if (target.empty()) return;
+        INFO(line.describe());
+        if (first_part(target) == "hokku") {
+            CHECK(fs::exists(core / "include" / target));
+        } else {
+            CHECK(kHeights.count(first_part(target)) == 0);
+            CHECK_FALSE(fs::exists(core / target));
+        }
+    });
+}
+
+TEST_CASE("core: neither Qt nor CUDA, std::regex nor streams to the console are used",
+          "[architecture][quick]") {
+    visit_lines("core", [&](const Line& line) {
+        const std::string header = included(line.text, '<', '>');
+        if (header.empty()) return;
+        INFO(line.describe());
+        CHECK((header.empty() || header[0] != 'Q'));
+        CHECK(header.rfind("cuda", 0) != 0);
+        CHECK(header.rfind("cublas", 0) != 0);
+        CHECK(header != "regex");
+        CHECK(header != "iostream");
+    });
+}
+
+TEST_CASE("core: nothing prints, aborts or ends the process", "[architecture][quick]") {
+    visit_lines("core", [&](const Line& line) {
+        INFO(line.describe());
+        CHECK_FALSE(prints_or_ends(line.text));
+    });
+}
+
+TEST_CASE("sources: each file starts with its licence, each header is guarded",
+          "[architecture][quick]") {
+    for (const char* folder : {"core", "app", "tests", "cuda"}) {
+        std::map<fs::path, bool> is_guarded;
+        visit_lines(folder, [&](const Line& line) {
+            if (line.number == 1) {
+                INFO(folder << "/" << line.describe());
+                CHECK(line.text == "// SPDX-License-Identifier: Apache-2.0");
+            }
+            if (line.file.extension() != ".h") return;
+            is_guarded[line.file] = is_guarded[line.file] || line.text == "#pragma once";
+        });
+        for (const auto& [file, guarded] : is_guarded) {
+            INFO(folder << "/" << file);
+            CHECK(guarded);
+        }
+    }
+}
+
+TEST_CASE("the check of prints itself: calls are found, other words are not",
+          "[architecture][quick]") {
+    for (const char* line : {"    std::cout << x;", "if (a) abort();", "std::printf(\"x\");",
+                             "  fmt::print(stderr, x);", "std::exit (1);", "::fprintf(f, x);"})
+        CHECK(prints_or_ends(line));
+    for (const char* line : {"snprintf(a, b, c);", "x = 1;  // abort()", "loop.exit();",
+                             "on_exit(x);", "std::vsnprintf(a);", "_exit(0);"})
+        CHECK_FALSE(prints_or_ends(line));
+}
+
+TEST_CASE("the check of directions itself: upward and sideways includes are refused",
+          "[architecture][quick]") {
+    CHECK(may_include("gguf", "base/utf8.h"));
+    CHECK(may_include("gguf", "gguf/gguf_file.h"));
+    CHECK(may_include("engine", "kv/kv_cache.h"));
+    CHECK(may_include("engine", "hokku/engine.h"));
+    CHECK(may_include("base", "hokku/result.h"));
+    CHECK_FALSE(may_include("base", "gguf/gguf_file.h"));
+    CHECK_FALSE(may_include("gguf", "model/model.h"));
+    CHECK_FALSE(may_include("text", "model/model.h"));
+    CHECK_FALSE(may_include("kv", "sampling/sampler.h"));
+    CHECK_FALSE(may_include("model", "hokku/engine.h"));
+    CHECK_FALSE(may_include("model", "unknown/header.h"));
+    CHECK(included("#include \"base/utf8.h\"  // why", '"', '"') == "base/utf8.h");
+    CHECK(included("  #include <regex>", '<', '>') == "regex");
+    CHECK(included("// #include <regex>", '<', '>').empty());
+}
