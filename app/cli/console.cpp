@@ -49,12 +49,27 @@ bool flush_results() {
 }
 
 bool write_json_line(const nlohmann::ordered_json& value) {
-    return write_result(
-        value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    std::string line = value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    // Many readers of lines (Python's splitlines) also break at these three characters.
+    for (const auto& [character, escape] :
+         {std::pair{"\xc2\x85", "\\u0085"}, std::pair{"\xe2\x80\xa8", "\\u2028"},
+          std::pair{"\xe2\x80\xa9", "\\u2029"}}) {
+        for (size_t at = 0; (at = line.find(character, at)) != std::string::npos;) {
+            line.replace(at, std::strlen(character), escape);
+        }
+    }
+    return write_result(line + "\n");
 }
 
 void write_message(std::string_view text) {
-    std::fprintf(stderr, "hokku: %.*s\n", static_cast<int>(text.size()), text.data());
+    // Messages quote files and arguments: no control codes for the terminal out of these.
+    std::string line = "hokku: ";
+    for (const char c : text) {
+        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+        line += is_control && c != '\n' && c != '\t' ? '?' : c;
+    }
+    line += '\n';
+    std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 int fail(const Error& error) {

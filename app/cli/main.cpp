@@ -20,6 +20,8 @@ int run(int argc, char** argv) {
         "usage.\nMore: hokku COMMAND --help, man hokku.");
 
     hokku::cli::Action chosen;
+    hokku::cli::add_tokenize(app, chosen);
+    hokku::cli::add_detokenize(app, chosen);
     hokku::cli::add_inspect(app, chosen);
     hokku::cli::add_devices(app, chosen);
     try {
