@@ -101,6 +101,12 @@ class Binder {
         return result;
     }
 
+    void mark_block_used(uint32_t index) {
+        const std::string prefix = fmt::format("blk.{}.", index);
+        for (size_t i = 0; i < is_used_.size(); ++i)
+            if (file_.tensors()[i].name.substr(0, prefix.size()) == prefix) is_used_[i] = true;
+    }
+
     void mark_used(std::string_view name) {
         if (const GgufTensor* tensor = file_.find_tensor(name))
             is_used_[static_cast<size_t>(tensor - first_)] = true;
@@ -344,6 +350,8 @@ Result<Weights> bind_weights(const GgufFile& file, const arch::Declaration& decl
     for (const std::string_view name :
          {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"})
         binder.mark_used(name);
+    for (uint32_t i = 0; i < declaration.num_unused_blocks; ++i)
+        binder.mark_block_used(spec.num_layers + i);
     if (const GgufTensor* unused = binder.first_unused())
         binder.fail(ErrorCode::unsupported,
                     fmt::format("the tensor is not part of the architecture {} as it is supported",

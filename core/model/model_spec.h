@@ -68,8 +68,8 @@ struct AttentionSpec {
     /// The converter interleaved the rows of q and k, whose original pairs halves (llama): only
     /// traces care, which show them in the original order.
     bool is_permuted = false;
-    bool fused_qkv = false;               ///< One tensor: all rows of q, then k, then v.
-    bool has_sinks = false;               ///< One logit a head that takes part in the softmax only.
+    bool fused_qkv = false;        ///< One tensor: all rows of q, then k, then v.
+    bool has_sinks = false;        ///< One logit a head that takes part in the softmax only.
     bool has_output_gate = false;  ///< q rows hold a gate too: out * sigmoid(gate) (Qwen 3 Next).
     bool value_norm = false;       ///< RMSNorm without weight over each value head (Gemma 4).
     bool keys_are_values = false;  ///< No v projection: v is k before its norm (Gemma 4).

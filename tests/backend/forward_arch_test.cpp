@@ -12,6 +12,7 @@
 
 #include "model/arch/declaration.h"
 #include "support/catch.h"
+#include "support/forward_checks.h"
 #include "support/golden.h"
 #include "support/golden_cases.h"
 #include "support/model_runner.h"
@@ -50,31 +51,30 @@ const std::vector<std::string> kFolders = {
     "olmo2",
     "olmo3",
     "olmoe",
+    "mistral3",
+    "phi2",
+    "gptoss",
+    "glm4",
+    "glm4moe",
+    "cohere",
+    "cohere2",
+    "ernie45",
+    "ernie45moe",
+    "exaone4",
+    "exaone4_full",
+    "seed_oss",
+    "hunyuan",
+    "apertus",
+    "arcee",
+    "nemotron",
+    "starcoder2",
+    "stablelm",
+    "stablelm_par",
+    "gptneox",
+    "gptneox_seq",
+    "gpt2",
     "smollm3",
 };
-
-float max_difference(std::span<const float> a, std::span<const float> b) {
-    REQUIRE(a.size() == b.size());
-    float max = 0;
-    for (size_t i = 0; i < a.size(); ++i) {
-        const float difference = std::abs(a[i] - b[i]);
-        if (!(difference <= max)) max = difference;  // NaN counts as a difference
-    }
-    return max;
-}
-
-std::unique_ptr<ModelRunner> open_or_fail(const fs::path& path,
-                                          const ModelRunner::Options& options = {}) {
-    auto runner = ModelRunner::open(path, options);
-    if (!runner.ok()) FAIL(runner.error().message());
-    return std::move(runner).value();
-}
-
-template <class T>
-T value_of(Result<T> result) {
-    if (!result.ok()) FAIL(result.error().message());
-    return std::move(result).value();
-}
 
 }  // namespace
 
@@ -93,11 +93,10 @@ TEST_CASE("Forward: tiny models of each architecture give the reference logits a
             INFO(golden.tokens.size() << " tokens");
             const std::vector<float> logits = value_of(runner->evaluate(golden.tokens, 64));
             REQUIRE(logits.size() == golden.tokens.size() * num_vocab);
-            for (size_t i = 0; i < golden.tokens.size(); ++i) {
-                const std::span<const float> row(logits.data() + i * num_vocab, num_vocab);
-                CHECK(argmax(row) == golden.argmax[i]);
-            }
-            const std::span<const float> last(logits.data() + logits.size() - num_vocab, num_vocab);
+            for (size_t i = 0; i < golden.tokens.size(); ++i)
+                CHECK(argmax(row_of(logits, i, num_vocab)) == golden.argmax[i]);
+
+            const auto last = row_of(logits, golden.tokens.size() - 1, num_vocab);
             CHECK(max_difference(last, golden.logits_last) <= tolerance);
             CHECK(value_of(runner->greedy(golden.tokens, golden.greedy.size())) == golden.greedy);
         }

@@ -22,6 +22,7 @@ struct TensorNames {
 struct Declaration {
     ModelSpec spec;
     TensorNames names;
+    uint32_t num_unused_blocks = 0;  ///< Behind the layers of spec: "blk.N." of these is skipped.
 };
 
 /// What a family fixes without saying so in the file.
@@ -53,24 +54,52 @@ void apply_sliding_window(Hparams& keys, Declaration& declaration, const Sliding
 /// Sets the same q/k norm in every layer.
 void set_qk_norm(Declaration& declaration, QkNorm kind);
 
+/// Softmax attention of every layer that has it, for changes that apply to all.
+template <class Change>
+void for_each_attention(Declaration& declaration, Change&& change) {
+    for (LayerSpec& layer : declaration.spec.layers)
+        if (AttentionSpec* attention = layer.attention()) change(*attention);
+}
+
+/// Whether the file has this tensor of layer 0: "attn_qkv.weight".
+bool has_layer_tensor(const Hparams& keys, std::string_view slot);
+
 /// Marks q and k as interleaved by the converter (AttentionSpec::is_permuted).
 void set_permuted(Declaration& declaration);
 
 // ---- One function an architecture, in arch/<name>.cpp ------------------------------------------
 
+Declaration declare_apertus(Hparams& keys);
+Declaration declare_arcee(Hparams& keys);
+Declaration declare_cohere(Hparams& keys);
+Declaration declare_cohere2(Hparams& keys);
+Declaration declare_ernie45(Hparams& keys);
+Declaration declare_exaone4(Hparams& keys);
+Declaration declare_gemma(Hparams& keys);
+Declaration declare_gemma2(Hparams& keys);
+Declaration declare_gemma3(Hparams& keys);
+Declaration declare_glm4(Hparams& keys);
+Declaration declare_glm4moe(Hparams& keys);
+Declaration declare_gpt2(Hparams& keys);
+Declaration declare_gptneox(Hparams& keys);
+Declaration declare_gptoss(Hparams& keys);
+Declaration declare_granite(Hparams& keys);
+Declaration declare_hunyuan(Hparams& keys);
 Declaration declare_llama(Hparams& keys);
+Declaration declare_mistral3(Hparams& keys);
+Declaration declare_nemotron(Hparams& keys);
+Declaration declare_olmo2(Hparams& keys);
+Declaration declare_olmoe(Hparams& keys);
+Declaration declare_phi2(Hparams& keys);
+Declaration declare_phi3(Hparams& keys);
 Declaration declare_qwen2(Hparams& keys);
 Declaration declare_qwen2moe(Hparams& keys);
 Declaration declare_qwen3(Hparams& keys);
 Declaration declare_qwen3moe(Hparams& keys);
-Declaration declare_gemma(Hparams& keys);
-Declaration declare_gemma2(Hparams& keys);
-Declaration declare_gemma3(Hparams& keys);
-Declaration declare_phi3(Hparams& keys);
-Declaration declare_granite(Hparams& keys);
-Declaration declare_olmo2(Hparams& keys);
-Declaration declare_olmoe(Hparams& keys);
+Declaration declare_seed_oss(Hparams& keys);
 Declaration declare_smollm3(Hparams& keys);
+Declaration declare_stablelm(Hparams& keys);
+Declaration declare_starcoder2(Hparams& keys);
 
 // ---- The table ---------------------------------------------------------------------------------
 

@@ -121,15 +121,16 @@ void read_ffn(Hparams& keys, ModelSpec& spec, const DecoderFamily& family) {
         num_experts == 0 ? spec.num_layers
                          : keys.u32_or("leading_dense_block_count", 0, 0, spec.num_layers);
     std::vector<uint32_t> hidden(spec.num_layers, 0);
-    if (num_dense > 0)
+    if (num_dense > 0 || keys.has("interleave_moe_layer_step"))
         hidden = keys.per_layer("feed_forward_length", spec.num_layers, 1, kMaxHidden);
     std::optional<ExpertSpec> experts;
     if (num_experts > 0) experts = read_experts(keys, num_experts, family);
+    const uint32_t step = keys.u32_or("interleave_moe_layer_step", 1, 1, kMaxLayers);
     for (uint32_t i = 0; i < spec.num_layers; ++i) {
         FfnSpec& ffn = spec.layers[i].ffn;
         ffn.activation = family.activation;
         ffn.gated = family.gated;
-        if (i < num_dense) {
+        if (i < num_dense || (i + 1) % step != 0) {
             ffn.hidden = hidden[i];
         } else {
             ffn.experts = experts;
@@ -145,7 +146,11 @@ Declaration make_decoder(Hparams& keys, const DecoderFamily& family) {
     Declaration declaration;
     ModelSpec& spec = declaration.spec;
     spec.architecture = keys.architecture();
-    spec.num_layers = keys.u32("block_count", 1, kMaxLayers);
+    const uint32_t num_blocks = keys.u32("block_count", 1, kMaxLayers);
+    // Blocks at the end that predict further tokens are left out.
+    const uint32_t num_extra = keys.u32_or("nextn_predict_layers", 0, 0, num_blocks - 1);
+    spec.num_layers = num_blocks - num_extra;
+    declaration.num_unused_blocks = num_extra;
     spec.dim = keys.u32("embedding_length", 1, kMaxDim);
     spec.trained_context = keys.u32("context_length", 1, kMaxContext);
     spec.num_vocab = read_num_vocab(keys);
@@ -209,13 +214,15 @@ void apply_sliding_window(Hparams& keys, Declaration& declaration, const Sliding
 }
 
 void set_qk_norm(Declaration& declaration, QkNorm kind) {
-    for (LayerSpec& layer : declaration.spec.layers)
-        if (AttentionSpec* attention = layer.attention()) attention->qk_norm = kind;
+    for_each_attention(declaration, [&](AttentionSpec& attention) { attention.qk_norm = kind; });
 }
 
 void set_permuted(Declaration& declaration) {
-    for (LayerSpec& layer : declaration.spec.layers)
-        if (AttentionSpec* attention = layer.attention()) attention->is_permuted = true;
+    for_each_attention(declaration, [](AttentionSpec& attention) { attention.is_permuted = true; });
+}
+
+bool has_layer_tensor(const Hparams& keys, std::string_view slot) {
+    return keys.file().find_tensor(fmt::format("blk.0.{}", slot)) != nullptr;
 }
 
 }  // namespace hokku::arch

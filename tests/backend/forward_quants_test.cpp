@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass on tiny models quantised to every weight type, against transformers on the same
+// weights dequantised by gguf-py.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/forward_checks.h"
+#include "support/golden.h"
+#include "support/golden_cases.h"
+#include "support/model_runner.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+namespace fs = std::filesystem;
+
+TEST_CASE("Forward: exact mode gives the reference logits for every weight type",
+          "[backend][quick]") {
+    const auto folder = find_golden("quants/models");
+    if (!folder) return report_skip("golden/quants/models is not there");
+    size_t num_models = 0;
+    for (const auto& entry : fs::directory_iterator(*folder)) {
+        const std::string name = entry.path().filename().string();
+        INFO("model " << name);
+        const auto runner = open_or_fail(entry.path() / "model.gguf");
+        const auto cases = read_golden_cases(entry.path() / "visible.json");
+        REQUIRE_FALSE(cases.empty());
+        for (const GoldenCase& golden : cases) {
+            const auto logits = value_of(runner->evaluate(golden.tokens, 64));
+            const size_t num_vocab = runner->num_vocab(), count = golden.tokens.size();
+            for (size_t i = 0; i < count; ++i)
+                CHECK(argmax(row_of(logits, i, num_vocab)) == golden.argmax[i]);
+            // golden/quants/README.md: the same weights in float32 agree to 1e-4 and better.
+            CHECK(max_difference(row_of(logits, count - 1, num_vocab), golden.logits_last) <=
+                  5e-4f);
+            CHECK(value_of(runner->greedy(golden.tokens, golden.greedy.size())) == golden.greedy);
+        }
+        ++num_models;
+    }
+    CHECK(num_models >= 73);
+}

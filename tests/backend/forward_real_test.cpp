@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass on real models against transformers in float32 on the same dequantised weights:
+// exact mode within rounding, the default path by greedy text and KL divergence.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/forward_checks.h"
+#include "support/golden.h"
+#include "support/golden_cases.h"
+#include "support/model_runner.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Files of one real model; nullopt (and a skip line) where one is missing.
+struct RealModel {
+    fs::path model, golden;
+};
+std::optional<RealModel> find_real(const std::string& name) {
+    const auto model = find_model(name);
+    const auto golden = find_golden("real/" + name);
+    if (!model) report_skip(fmt::format("the model {} is not downloaded", name));
+    if (!golden) report_skip("golden/real is not there");
+    if (!model || !golden) return std::nullopt;
+    return RealModel{*model, *golden};
+}
+
+/// Root mean square of the difference over that of the reference.
+double relative_error(std::span<const float> values, std::span<const float> reference) {
+    REQUIRE(values.size() == reference.size());
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+        const double d = static_cast<double>(values[i]) - static_cast<double>(reference[i]);
+        difference += d * d;
+        norm += static_cast<double>(reference[i]) * static_cast<double>(reference[i]);
+    }
+    return std::sqrt(difference / norm);
+}
+
+std::vector<double> log_softmax(std::span<const float> logits) {
+    const auto max = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - max);
+    std::vector<double> result(logits.size());
+    for (size_t i = 0; i < logits.size(); ++i)
+        result[i] = static_cast<double>(logits[i]) - max - std::log(sum);
+    return result;
+}
+
+/// KL divergence of one position; the mass outside the reference's list counts as one outcome.
+double divergence(const std::vector<double>& logprobs, const std::vector<int32_t>& ids,
+                  const std::vector<float>& reference) {
+    double sum = 0, reference_rest = 1, rest = 1;
+    for (size_t i = 0; i < ids.size(); ++i) {
+        const auto p = static_cast<double>(reference[i]);
+        const double q = logprobs[static_cast<size_t>(ids[i])];
+        sum += std::exp(p) * (p - q);
+        reference_rest -= std::exp(p);
+        rest -= std::exp(q);
+    }
+    reference_rest = std::max(reference_rest, 1e-12);
+    return sum + reference_rest * std::log(reference_rest / std::max(rest, 1e-12));
+}
+
+/// Exact mode: argmax where the margin is over 0.01, and logits of the last position.
+void check_exact_logits(const std::string& name) {
+    const auto real = find_real(name);
+    if (!real) return;
+    const auto runner = open_or_fail(real->model, {.exact = true, .context_tokens = 1024});
+    const size_t num_vocab = runner->num_vocab();
+    for (const GoldenCase& golden : read_golden_cases(real->golden / "visible.json")) {
+        INFO(name << ", " << golden.name);
+        const std::vector<float> logits = value_of(runner->evaluate(golden.tokens, 64));
+        uint32_t num_different = 0;
+        for (size_t i = 0; i < golden.tokens.size(); ++i) {
+            const auto row = row_of(logits, i, num_vocab);
+            if (golden.margin[i] > 0.01f && argmax(row) != golden.argmax[i]) ++num_different;
+        }
+        CHECK(num_different == 0);
+        const float* last = logits.data() + logits.size() - num_vocab;
+        REQUIRE(golden.sample_ids.size() == golden.sample_logits.size());
+        REQUIRE(golden.sample_ids.size() >= 512);
+        float max = 0;
+        for (size_t i = 0; i < golden.sample_ids.size(); ++i)
+            max = std::max(max, std::abs(last[static_cast<size_t>(golden.sample_ids[i])] -
+                                         golden.sample_logits[i]));
+        std::cout << fmt::format("{}, {}: largest logit difference {:.5f}\n", name, golden.name,
+                                 max);
+        CHECK(max <= 0.01f);
+    }
+}
+
+/// Exact mode: residuals and stages of the case "short" within 1e-3 of their norm.
+void check_exact_stages(const std::string& name) {
+    const auto real = find_real(name);
+    if (!real) return;
+    const auto runner = open_or_fail(real->model, {.exact = true});
+    std::map<std::string, std::vector<float>> seen;
+    StepTrace trace{.stages = true,
+                    .on_values = [&](const std::string& stage, std::span<const float> values) {
+                        seen[stage].assign(values.begin(), values.end());
+                    }};
+    const GoldenHidden golden = read_golden_stages(real->golden / "stages.json");
+    value_of(runner->append(golden.tokens, &trace));
+    for (const NamedValues& expected : golden.values) {
+        INFO(name << ", " << expected.name);
+        REQUIRE(seen.count(expected.name) == 1);
+        CHECK(relative_error(seen[expected.name], expected.values) <= 1e-3);
+    }
+    for (const GoldenCase& golden_case : read_golden_cases(real->golden / "visible.json")) {
+        const auto& hidden = golden_case.hidden_last;
+        if (hidden.empty()) continue;
+        REQUIRE(golden_case.tokens == golden.tokens);
+        const size_t num_layers = runner->model().spec().num_layers;
+        REQUIRE(hidden.size() == num_layers + 1);
+        CHECK(relative_error(seen["embed"], hidden[0]) <= 1e-3);
+        // The last entry is the last layer's residual after the final norm.
+        for (size_t i = 0; i + 1 < num_layers; ++i) {
+            INFO(name << ", layer " << i);
+            CHECK(relative_error(seen[fmt::format("layer{}", i)], hidden[i + 1]) <= 1e-3);
+        }
+        CHECK(relative_error(seen["final_norm"], hidden[num_layers]) <= 1e-3);
+    }
+}
+
+/// Default path: greedy text follows the reference as long as its margins are over 0.5.
+void check_default_greedy(const std::string& name) {
+    const auto real = find_real(name);
+    if (!real) return;
+    const auto runner = open_or_fail(real->model, {.exact = false, .context_tokens = 1024});
+    for (const GoldenCase& golden : read_golden_cases(real->golden / "visible.json")) {
+        INFO(name << ", " << golden.name);
+        const auto text = value_of(runner->greedy(golden.tokens, golden.greedy.size()));
+        size_t length = 0;
+        while (length < text.size() && golden.greedy_margin[length] > 0.5f) ++length;
+        for (size_t i = 0; i < length; ++i) CHECK(text[i] == golden.greedy[i]);
+        const auto different = std::mismatch(text.begin(), text.end(), golden.greedy.begin());
+        std::cout << fmt::format("{}, {}: greedy text equal for {} of {} tokens\n", name,
+                                 golden.name, different.first - text.begin(), text.size());
+    }
+}
+
+/// Default path: mean KL divergence from the float32 reference over a text, at most `limit`.
+void check_divergence(const std::string& name, double limit) {
+    const auto real = find_real(name);
+    if (!real) return;
+    const auto runner = open_or_fail(real->model, {.exact = false});
+    const GoldenLogprobs golden = read_golden_logprobs(real->golden / "kld_visible.json");
+    const size_t num_vocab = runner->num_vocab();
+    const std::vector<float> logits = value_of(runner->evaluate(golden.tokens, 64));
+    double sum = 0;
+    size_t num_equal = 0;
+    for (size_t i = 0; i < golden.ids.size(); ++i) {
+        const auto row = row_of(logits, i, num_vocab);
+        sum += divergence(log_softmax(row), golden.ids[i], golden.logprobs[i]);
+        if (argmax(row) == golden.ids[i][0]) ++num_equal;
+    }
+    const auto count = static_cast<double>(golden.ids.size());
+    std::cout << fmt::format(
+        "{}, {}: mean KL divergence {:.6f} (limit {:.6f}), top token {:.1f} %\n", name,
+        runner->backend().info().kernels, sum / count, limit,
+        100 * static_cast<double>(num_equal) / count);
+    CHECK(sum / count <= limit);
+}
+
+}  // namespace
+
+TEST_CASE("Forward: exact mode gives the reference logits of SmolLM2", "[backend][model]") {
+    check_exact_logits("smollm2");
+}
+TEST_CASE("Forward: exact mode gives the reference logits of Qwen2.5", "[backend][model]") {
+    check_exact_logits("qwen2");
+}
+TEST_CASE("Forward: exact mode gives the reference logits of Gemma 3", "[backend][model]") {
+    check_exact_logits("gemma3");
+}
+
+TEST_CASE("Forward: exact mode gives the reference stages of SmolLM2", "[backend][model]") {
+    check_exact_stages("smollm2");
+}
+TEST_CASE("Forward: exact mode gives the reference stages of Qwen2.5", "[backend][model]") {
+    check_exact_stages("qwen2");
+}
+TEST_CASE("Forward: exact mode gives the reference stages of Gemma 3", "[backend][model]") {
+    check_exact_stages("gemma3");
+}
+
+TEST_CASE("Forward: the default path keeps SmolLM2's greedy text", "[backend][model]") {
+    check_default_greedy("smollm2");
+}
+TEST_CASE("Forward: the default path keeps Qwen2.5's greedy text", "[backend][model]") {
+    check_default_greedy("qwen2");
+}
+TEST_CASE("Forward: the default path keeps Gemma 3's greedy text", "[backend][model]") {
+    check_default_greedy("gemma3");
+}
+
+// Limits: 10 % above the best right peer on the same files, golden/README.md.
+TEST_CASE("Forward: the default path stays close to float32 on SmolLM2", "[backend][model]") {
+    check_divergence("smollm2", 1.1 * 0.00097);
+}
+TEST_CASE("Forward: the default path stays close to float32 on Qwen2.5", "[backend][model]") {
+    check_divergence("qwen2", 1.1 * 0.00016);
+}
+TEST_CASE("Forward: the default path stays close to float32 on Gemma 3", "[backend][model]") {
+    check_divergence("gemma3", 1.1 * 0.00060);
+}

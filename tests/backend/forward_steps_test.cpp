@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass however a text is cut into steps: pieces, sequences side by side, rows asked
+// for, wrong steps, values that are not finite, cancelling.
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <numeric>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/forward_checks.h"
+#include "support/golden.h"
+#include "support/golden_cases.h"
+#include "support/model_runner.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+
+namespace {
+
+/// Models that between them have windows, experts, q/k norms, biases and both RoPE pairings.
+const std::vector<std::string> kModels = {"llama_bias", "gemma3", "qwen2moe", "olmo3", "gemma2"};
+
+std::vector<int32_t> long_text(const std::string& name) {
+    const auto cases = read_golden_cases(*find_golden("arch/" + name + "/visible.json"));
+    REQUIRE(cases.size() == 3);
+    std::vector<int32_t> tokens;
+    for (int repeat = 0; repeat < 4; ++repeat)
+        tokens.insert(tokens.end(), cases[2].tokens.begin(), cases[2].tokens.end());
+    REQUIRE(tokens.size() == 160);  // several KV blocks
+    return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("Forward: a prompt in pieces of 1, 7 and 64 gives the logits of one step",
+          "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    for (const std::string& name : kModels) {
+        INFO("model " << name);
+        const auto runner =
+            open_or_fail(*find_golden("arch/" + name + "/model.gguf"), {.max_step_logits = 256});
+        const std::vector<int32_t> tokens = long_text(name);
+        const auto whole = value_of(runner->evaluate(tokens, 256));
+        for (const uint32_t chunk : {1u, 7u, 64u})
+            CHECK(max_difference(value_of(runner->evaluate(tokens, chunk)), whole) <= 1e-4f);
+    }
+}
+
+TEST_CASE("Forward: the number of threads does not change the logits", "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    for (const std::string& name : kModels) {
+        INFO("model " << name);
+        const auto path = *find_golden("arch/" + name + "/model.gguf");
+        const std::vector<int32_t> tokens = long_text(name);
+        const auto one = open_or_fail(path, {.num_threads = 1, .max_step_logits = 256});
+        const auto three = open_or_fail(path, {.num_threads = 3, .max_step_logits = 256});
+        for (const uint32_t chunk : {1u, 256u})
+            CHECK(value_of(one->evaluate(tokens, chunk)) ==
+                  value_of(three->evaluate(tokens, chunk)));
+    }
+}
+
+TEST_CASE("Forward: sequences of different lengths in one step equal each alone",
+          "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    for (const std::string& name : kModels) {
+        INFO("model " << name);
+        const auto path = *find_golden("arch/" + name + "/model.gguf");
+        const auto runner = open_or_fail(path, {.num_sequences = 3});
+        const std::vector<int32_t> text = long_text(name);
+        const std::span<const int32_t> all(text);
+        const std::vector<std::span<const int32_t>> prompts = {
+            all.subspan(0, 70), all.subspan(30, 5), all.subspan(90, 33)};
+
+        std::vector<std::vector<float>> alone;
+        for (const auto& prompt : prompts) {
+            runner->reset();
+            value_of(runner->append(prompt.first(prompt.size() - 1)));
+            alone.push_back(value_of(runner->append(prompt.last(1))));
+        }
+
+        // All but the last token of each in one step, then the last tokens together.
+        std::vector<int32_t> tokens;
+        std::vector<StepSequence> sequences;
+        for (uint32_t s = 0; s < prompts.size(); ++s) {
+            const auto count = static_cast<uint32_t>(prompts[s].size()) - 1;
+            sequences.push_back(
+                {static_cast<uint32_t>(tokens.size()), count, 0, runner->blocks(s)});
+            tokens.insert(tokens.end(), prompts[s].begin(), prompts[s].end() - 1);
+        }
+        value_of(
+            runner->backend().run({.tokens = tokens, .sequences = sequences, .logit_rows = {}}));
+        std::vector<int32_t> lasts;
+        const std::vector<uint32_t> rows = {0, 1, 2};
+        for (uint32_t s = 0; s < prompts.size(); ++s) {
+            lasts.push_back(prompts[s].back());
+            sequences[s] = {s, 1, sequences[s].num_rows, runner->blocks(s)};
+        }
+        const auto together = value_of(
+            runner->backend().run({.tokens = lasts, .sequences = sequences, .logit_rows = rows}));
+        for (size_t s = 0; s < prompts.size(); ++s)
+            CHECK(max_difference(row_of(together, s, runner->num_vocab()), alone[s]) <= 1e-4f);
+    }
+}
+
+TEST_CASE("Forward: only the rows asked for have logits, in their order", "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    const auto runner = open_or_fail(*find_golden("arch/llama/model.gguf"));
+    const std::vector<int32_t> tokens = long_text("llama");
+    const auto all = value_of(runner->evaluate(std::span(tokens).first(50), 64));
+    const StepSequence sequence{0, 50, 0, runner->blocks(0)};
+    const std::vector<uint32_t> rows = {3, 17, 49};
+    const auto some = value_of(runner->backend().run(
+        {.tokens = std::span(tokens).first(50), .sequences = {&sequence, 1}, .logit_rows = rows}));
+    const size_t num_vocab = runner->num_vocab();
+    REQUIRE(some.size() == 3 * num_vocab);
+    for (size_t i = 0; i < rows.size(); ++i)
+        CHECK(max_difference(row_of(some, i, num_vocab), row_of(all, rows[i], num_vocab)) <= 1e-5f);
+}
+
+TEST_CASE("Forward: a copied KV block continues as the original", "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    const auto runner = open_or_fail(*find_golden("arch/gemma3/model.gguf"), {.num_sequences = 2});
+    const std::vector<int32_t> tokens = long_text("gemma3");
+    value_of(runner->append(std::span(tokens).first(40)));
+    runner->backend().copy_block(runner->blocks(0)[0], runner->blocks(1)[0]);
+    const auto original = value_of(runner->append(std::span(tokens).subspan(40, 1)));
+    const StepSequence sequence{0, 1, 40, runner->blocks(1)};
+    const uint32_t row = 0;
+    const auto copy = value_of(runner->backend().run({.tokens = std::span(tokens).subspan(40, 1),
+                                                      .sequences = {&sequence, 1},
+                                                      .logit_rows = {&row, 1}}));
+    CHECK(max_difference(copy, original) == 0.0f);
+}
+
+TEST_CASE("Forward: wrong steps are refused by name", "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    const auto runner =
+        open_or_fail(*find_golden("arch/llama/model.gguf"),
+                     {.context_tokens = 128, .max_step_tokens = 100, .max_step_logits = 2});
+    Backend& backend = runner->backend();
+    const std::vector<int32_t> tokens(100, 5);
+    const auto error_of = [&](std::span<const int32_t> ids, const StepSequence& sequence,
+                              std::vector<uint32_t> rows) {
+        auto result = backend.run({.tokens = ids, .sequences = {&sequence, 1}, .logit_rows = rows});
+        REQUIRE_FALSE(result.ok());
+        CHECK(result.error().code == ErrorCode::bad_argument);
+        return result.error().message();
+    };
+    const auto blocks = runner->blocks(0);
+    const std::span<const int32_t> ids(tokens);
+    CHECK(error_of({}, {0, 0, 0, blocks}, {}).find("0 tokens") != std::string::npos);
+    const std::vector<int32_t> too_many(101, 5);
+    CHECK(error_of(too_many, {0, 101, 0, blocks}, {}).find("101 tokens") != std::string::npos);
+    for (const int32_t bad : {-1, 512, std::numeric_limits<int32_t>::max()}) {
+        const std::vector<int32_t> one = {bad};
+        CHECK(error_of(one, {0, 1, 0, blocks}, {}).find(std::to_string(bad)) != std::string::npos);
+    }
+    CHECK(error_of(ids, {0, 100, 0, blocks}, {0, 1, 2}).find("3 rows") != std::string::npos);
+    CHECK(error_of(ids, {0, 100, 0, blocks}, {100}).find("row 100") != std::string::npos);
+    CHECK(error_of(ids, {0, 100, 0, blocks}, {5, 5}).find("row 5") != std::string::npos);
+    CHECK(error_of(ids, {0, 100, 29, blocks}, {}).find("129 tokens") != std::string::npos);
+    CHECK(error_of(ids, {0, 99, 0, blocks}, {}).find("99 rows") != std::string::npos);
+    const std::vector<uint32_t> foreign = {0, 2};
+    CHECK(error_of(ids, {0, 100, 0, foreign}, {}).find("block is 2") != std::string::npos);
+    // And a right step still works.
+    CHECK(value_of(runner->evaluate(ids, 100)).size() == 100 * size_t{512});
+}
+
+TEST_CASE("Forward: a second thread is refused", "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    const auto runner = open_or_fail(*find_golden("arch/llama/model.gguf"));
+    const std::vector<int32_t> tokens = {1, 2, 3};
+    value_of(runner->append(tokens));
+    std::string message;
+    std::thread([&] {
+        auto result = runner->append(tokens);
+        if (!result.ok()) message = result.error().message();
+    }).join();
+    CHECK(message.find("second thread") != std::string::npos);
+}
+
+TEST_CASE("Forward: a stop request cancels the step", "[backend][quick]") {
+    if (!find_golden("arch")) return report_skip("golden/arch is not there");
+    const auto runner = open_or_fail(*find_golden("arch/llama/model.gguf"));
+    const std::vector<int32_t> tokens = {1, 2, 3};
+    const StepSequence sequence{0, 3, 0, runner->blocks(0)};
+    std::stop_source source;
+    source.request_stop();
+    const auto result = runner->backend().run({.tokens = tokens,
+                                               .sequences = {&sequence, 1},
+                                               .logit_rows = {},
+                                               .stop = source.get_token()});
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().code == ErrorCode::cancelled);
+    CHECK(value_of(runner->append(tokens)).size() == 512);
+}
+
+TEST_CASE("Forward: values that are not finite are an error that names the layer",
+          "[backend][quick]") {
+    const auto path = find_golden("arch/llama/model.gguf");
+    if (!path) return report_skip("golden/arch is not there");
+    std::ifstream stream(*path, std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    const auto file = value_of(GgufFile::open(*path));
+    const std::vector<int32_t> tokens = {1, 2, 3, 4, 5, 6, 7};
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"blk.1.ffn_down.weight", "layer 1"},
+        {"blk.2.attn_v.weight", "layer 2"},
+        {"output.weight", "output head"}};
+    const auto damaged = std::filesystem::temp_directory_path() / "hokku-nonfinite-test.gguf";
+    for (const auto& [name, where] : cases) {
+        const GgufTensor* tensor = file.find_tensor(name);
+        REQUIRE(tensor != nullptr);
+        std::string copy = bytes;
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        std::memcpy(copy.data() + tensor->file_offset + 8, &nan, sizeof nan);
+        std::ofstream(damaged, std::ios::binary) << copy;
+        const auto runner = open_or_fail(damaged);
+        for (const size_t count : {size_t{1}, tokens.size()}) {
+            runner->reset();
+            const auto result = runner->append(std::span(tokens).first(count));
+            REQUIRE_FALSE(result.ok());
+            CHECK(result.error().code == ErrorCode::numeric);
+            CHECK(result.error().where.find(where) != std::string::npos);
+        }
+    }
+    std::filesystem::remove(damaged);
+}
