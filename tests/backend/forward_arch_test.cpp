@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Golden folders whose architecture is declared, as GENERATE needs them.
+/// Golden folders whose architecture is declared.
 const std::vector<std::string> kFolders = {
     "llama",
     "llama_tied_hd",
@@ -101,6 +101,28 @@ TEST_CASE("Forward: tiny models of each architecture give the reference logits a
             CHECK(value_of(runner->greedy(golden.tokens, golden.greedy.size())) == golden.greedy);
         }
     }
+}
+
+TEST_CASE("Model: every golden architecture either runs or is refused by name",
+          "[backend][quick]") {
+    const auto folder = find_golden("arch");
+    if (!folder) return report_skip("golden/arch is not there");
+    size_t num_declared = 0;
+    for (const auto& entry : fs::directory_iterator(*folder)) {
+        if (!fs::exists(entry.path() / "model.gguf")) continue;
+        const std::string name = entry.path().filename().string();
+        INFO("model " << name);
+        const auto runner = ModelRunner::open(entry.path() / "model.gguf", {});
+        const bool is_declared = std::count(kFolders.begin(), kFolders.end(), name) == 1;
+        CHECK(runner.ok() == is_declared);
+        num_declared += is_declared ? 1 : 0;
+        if (runner.ok()) continue;
+        CHECK(runner.error().code == ErrorCode::unsupported);
+        const std::string message = runner.error().message();
+        CHECK(message.find("architecture") != std::string::npos);
+        CHECK(message.find("qwen3moe") != std::string::npos);  // what is supported is listed
+    }
+    CHECK(num_declared == kFolders.size());
 }
 
 TEST_CASE("Forward: the residual stream agrees with the reference after every layer",

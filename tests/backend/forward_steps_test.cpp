@@ -15,6 +15,7 @@
 #include "support/golden.h"
 #include "support/golden_cases.h"
 #include "support/model_runner.h"
+#include "support/scratch_folder.h"
 
 using namespace hokku;
 using namespace hokku::testing;
@@ -52,15 +53,14 @@ TEST_CASE("Forward: a prompt in pieces of 1, 7 and 64 gives the logits of one st
 
 TEST_CASE("Forward: the number of threads does not change the logits", "[backend][quick]") {
     if (!find_golden("arch")) return report_skip("golden/arch is not there");
-    for (const std::string& name : kModels) {
+    for (const std::string name : {"gemma3", "qwen2moe"}) {
         INFO("model " << name);
         const auto path = *find_golden("arch/" + name + "/model.gguf");
         const std::vector<int32_t> tokens = long_text(name);
         const auto one = open_or_fail(path, {.num_threads = 1, .max_step_logits = 256});
-        const auto three = open_or_fail(path, {.num_threads = 3, .max_step_logits = 256});
+        const auto two = open_or_fail(path, {.num_threads = 2, .max_step_logits = 256});
         for (const uint32_t chunk : {1u, 256u})
-            CHECK(value_of(one->evaluate(tokens, chunk)) ==
-                  value_of(three->evaluate(tokens, chunk)));
+            CHECK(value_of(one->evaluate(tokens, chunk)) == value_of(two->evaluate(tokens, chunk)));
     }
 }
 
@@ -212,7 +212,8 @@ TEST_CASE("Forward: values that are not finite are an error that names the layer
         {"blk.1.ffn_down.weight", "layer 1"},
         {"blk.2.attn_v.weight", "layer 2"},
         {"output.weight", "output head"}};
-    const auto damaged = std::filesystem::temp_directory_path() / "hokku-nonfinite-test.gguf";
+    const ScratchFolder scratch;
+    const auto damaged = scratch / "model.gguf";
     for (const auto& [name, where] : cases) {
         const GgufTensor* tensor = file.find_tensor(name);
         REQUIRE(tensor != nullptr);
@@ -229,5 +230,4 @@ TEST_CASE("Forward: values that are not finite are an error that names the layer
             CHECK(result.error().where.find(where) != std::string::npos);
         }
     }
-    std::filesystem::remove(damaged);
 }
