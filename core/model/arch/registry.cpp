@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/try.h"
+#include "base/utf8.h"
 #include "model/arch/declaration.h"
 
 namespace hokku::arch {
@@ -67,9 +68,9 @@ Result<Declaration> declare(const GgufFile& file) {
     }
     std::vector<std::string_view> names;
     for (const Architecture& architecture : kArchitectures) names.push_back(architecture.name);
-    // The name comes from the file: it is cut so that a hostile one cannot fill a screen.
+    // The name comes from the file: a hostile one must not fill or control a terminal.
     return Error{ErrorCode::unsupported,
-                 fmt::format("the architecture \"{}\" is not supported", name.substr(0, 64)),
+                 fmt::format("the architecture \"{}\" is not supported", to_printable(name, 64)),
                  fmt::format("{}, key general.architecture", metadata.file_name()),
                  fmt::format("one of {}", fmt::join(names, ", "))};
 }

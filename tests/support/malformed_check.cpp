@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/malformed_check.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "support/catch.h"
+#include "support/child_process.h"
+
+namespace hokku::testing {
+
+namespace {
+
+constexpr int64_t kMaxExtraKb = 64 * 1024;
+constexpr double kMaxSeconds = 1.0;
+
+bool names_a_cause(const std::string& message, const MalformedFile& file) {
+    return std::any_of(file.causes.begin(), file.causes.end(), [&](const std::string& cause) {
+        return message.find(cause) != std::string::npos;
+    });
+}
+
+}  // namespace
+
+void check_malformed_files(
+    const std::function<bool(RefusedBy)>& is_wanted, size_t min_num_files,
+    const std::function<std::string(const std::filesystem::path&)>& message_of) {
+    int64_t most_kb = 0;
+    double most_seconds = 0;
+    size_t num_files = 0;
+    for (const MalformedFile& file : malformed_files()) {
+        if (!is_wanted(file.refused_by)) continue;
+        ++num_files;
+        const ScratchFolder folder;
+        const std::filesystem::path path = file.make(folder);
+        const ChildReport report = run_in_child([&] { return message_of(path); });
+        INFO(file.id << ": " << report.ending << ", message: " << report.text);
+        CHECK(report.is_clean);
+        CHECK(names_a_cause(report.text, file));
+        // The error of a set may name another of its files.
+        CHECK((report.text.find(path.filename().string()) != std::string::npos ||
+               report.text.find(file.id) != std::string::npos));
+        CHECK(report.text.size() < 1000);
+        // What stands in the file must not reach a terminal as it is.
+        CHECK(report.text == to_printable(report.text, 1000));
+        CHECK(report.seconds <= kMaxSeconds);
+        if (measures_memory()) CHECK(report.extra_kb <= kMaxExtraKb);
+        most_kb = std::max(most_kb, report.extra_kb);
+        most_seconds = std::max(most_seconds, report.seconds);
+    }
+    CHECK(num_files >= min_num_files);
+    WARN(num_files << " files, at most " << most_kb << " kB and " << most_seconds << " s each");
+}
+
+}  // namespace hokku::testing
