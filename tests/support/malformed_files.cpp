@@ -44,7 +44,7 @@ void MalformedList::add(const std::string& id, std::string_view causes, const Gg
 std::vector<MalformedFile> malformed_files() {
     std::vector<MalformedFile> all;
     for (auto group : {malformed_headers, malformed_metadata, malformed_tensors, malformed_places,
-                       malformed_models}) {
+                       malformed_models, malformed_vocabularies}) {
         std::vector<MalformedFile> files = group();
         std::move(files.begin(), files.end(), std::back_inserter(all));
     }

@@ -47,6 +47,7 @@ std::vector<MalformedFile> malformed_metadata();
 std::vector<MalformedFile> malformed_tensors();
 std::vector<MalformedFile> malformed_places();  ///< Special files, split sets, cut-off files.
 std::vector<MalformedFile> malformed_models();
+std::vector<MalformedFile> malformed_vocabularies();
 
 /// A small good file with every metadata type and three tensors.
 GgufWriter make_good_file();
