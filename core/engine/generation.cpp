@@ -77,9 +77,10 @@ Result<void> Generation::begin() {
 
     size_t most_tokens = info.context_tokens - prompt_.size() + 1;
     if (request_.max_tokens > 0) most_tokens = std::min<size_t>(most_tokens, request_.max_tokens);
-    constexpr size_t kUsualTokenBytes = 16;  // few tokens are longer, and the text may still grow
     result_.tokens.reserve(most_tokens);
-    result_.text.reserve(most_tokens * kUsualTokenBytes);
+    // Tokens have 4 bytes on average, but a text of long ones must not make a step allocate.
+    constexpr size_t kLongTokenBytes = 64, kManyBytes = size_t{1} << 20;
+    result_.text.reserve(std::min(most_tokens * kLongTokenBytes, kManyBytes + most_tokens * 16));
     token_event_.top.reserve(std::min(request_.num_top_logprobs, info.num_vocab));
     prefill_start_ = Clock::now();
     return call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens);

@@ -26,7 +26,7 @@ struct LoadOptions {
     std::filesystem::path path;
     /// Absent: 4096, or less where the model or the memory allows less (a warning says so).
     /// A number is clamped to the model's own limit; 0 takes that limit.
-    std::optional<uint32_t> context_tokens;
+    std::optional<uint32_t> context_tokens = std::nullopt;
     uint32_t num_threads = 0;  ///< 0: one per physical core within the CPU quota.
     bool exact = false;        ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;   ///< false reads the file into memory.

@@ -10,7 +10,9 @@ struct TokenStream::State {
 };
 
 TokenStream::TokenStream(const Tokenizer& tokenizer, bool keep_special)
-    : state_(new State{TokenTextDecoder(tokenizer, keep_special), {}}) {}
+    : state_(new State{TokenTextDecoder(tokenizer, keep_special), {}}) {
+    state_->text.reserve(2 * kUsualTokenBytes);
+}
 TokenStream::~TokenStream() = default;
 TokenStream::TokenStream(TokenStream&&) noexcept = default;
 

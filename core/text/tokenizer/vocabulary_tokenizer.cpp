@@ -102,7 +102,9 @@ TokenTextDecoder::TokenTextDecoder(const Tokenizer& tokenizer, bool keep_special
     : tokenizer_(tokenizer),
       keep_special_(keep_special),
       has_byte_runs_(tokenizer.model_kind() == "spm"),
-      assembler_(has_byte_runs_ ? BrokenBytes::one_per_byte : BrokenBytes::one_per_subpart) {}
+      assembler_(has_byte_runs_ ? BrokenBytes::one_per_byte : BrokenBytes::one_per_subpart) {
+    bytes_.reserve(kUsualTokenBytes);
+}
 
 void TokenTextDecoder::push(TokenId id, std::string& out) {
     if (has_byte_runs_ && tokenizer_.kind(id) != TokenKind::byte) assembler_.flush(out);

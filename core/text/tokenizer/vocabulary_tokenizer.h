@@ -69,6 +69,9 @@ inline bool is_hidden_kind(TokenKind kind) {
     return kind == TokenKind::control || kind == TokenKind::unknown;
 }
 
+/// Hardly a token is longer; what streams tokens sets so much aside from the start.
+inline constexpr size_t kUsualTokenBytes = 1024;
+
 /// Feeds the bytes of tokens to an assembler by the rule of the tokenizer's kind.
 class TokenTextDecoder {
   public:

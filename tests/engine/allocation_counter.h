@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts how often this process asks for memory, in all threads. The executable it is linked into
+// gets its own malloc, calloc, realloc, aligned forms and mmap, which count and pass on.
+#pragma once
+
+#include <cstdint>
+
+namespace hokku::testing {
+
+/// Requests since the start of the process; 0 in builds where counting is not possible.
+uint64_t num_allocations();
+
+/// false under the sanitizers, which replace the allocator themselves.
+bool can_count_allocations();
+
+}  // namespace hokku::testing

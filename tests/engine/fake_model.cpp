@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/fake_model.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace hokku::testing {
+
+namespace {
+
+uint64_t mix(uint64_t x) {
+    x ^= x >> 31;
+    x *= 0x9e3779b97f4a7c15u;
+    return x ^ (x >> 29);
+}
+
+class FakeBackend : public Backend {
+  public:
+    FakeBackend(std::shared_ptr<FakeControl> control, uint32_t num_blocks)
+        : control_(std::move(control)),
+          slots_(size_t{num_blocks} * kKvBlockTokens, Slot{-1, 0}),
+          logits_(size_t{control_->max_step_logits} * fake_token::num_vocab),
+          history_(slots_.size()) {
+        info_.device = "fake";
+        info_.kernels = "fake";
+        info_.num_threads = 1;
+        ++control_->num_models;
+    }
+    ~FakeBackend() override { --control_->num_models; }
+
+    Result<std::span<const float>> run(const Step& step) override {
+        if (owner_ == std::thread::id()) owner_ = std::this_thread::get_id();
+        if (owner_ != std::this_thread::get_id()) ++control_->num_faults;
+        if (control_->on_step) control_->on_step(step);
+        if (control_->before_step) {
+            const auto allowed = control_->before_step(step);
+            if (!allowed.ok()) return allowed.error();
+        }
+        for (auto waited = std::chrono::milliseconds(0); waited < control_->step_time;
+             waited += std::chrono::milliseconds(1)) {
+            if (step.stop.stop_requested()) return cancelled();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        if (step.stop.stop_requested()) return cancelled();
+        ++control_->num_steps;
+        control_->num_rows += static_cast<uint32_t>(step.tokens.size());
+        control_->longest_step =
+            std::max<uint32_t>(control_->longest_step, static_cast<uint32_t>(step.tokens.size()));
+        for (const StepSequence& sequence : step.sequences) store(step, sequence);
+        size_t num_done = 0;
+        for (const uint32_t row : step.logit_rows) {
+            const auto history = read_history(step, row);
+            control_->script(history, std::span(logits_).subspan(num_done * fake_token::num_vocab,
+                                                                 fake_token::num_vocab));
+            ++num_done;
+        }
+        trace(step);
+        return std::span<const float>(logits_).first(num_done * fake_token::num_vocab);
+    }
+
+    void copy_block(uint32_t from, uint32_t to) override {
+        ++control_->num_copies;
+        std::copy_n(slots_.begin() + static_cast<ptrdiff_t>(from * kKvBlockTokens), kKvBlockTokens,
+                    slots_.begin() + static_cast<ptrdiff_t>(to * kKvBlockTokens));
+    }
+    const BackendInfo& info() const override { return info_; }
+
+  private:
+    struct Slot {
+        int32_t token;
+        uint32_t position;
+    };
+    static Error cancelled() { return {ErrorCode::cancelled, "the step was cancelled", "", ""}; }
+
+    Slot& slot(const StepSequence& sequence, uint32_t position) {
+        const uint32_t block = sequence.blocks[position / kKvBlockTokens];
+        return slots_[size_t{block} * kKvBlockTokens + position % kKvBlockTokens];
+    }
+
+    void store(const Step& step, const StepSequence& sequence) {
+        const uint32_t length = sequence.num_cached + sequence.num_rows;
+        if (sequence.blocks.size() * kKvBlockTokens < length) {
+            ++control_->num_faults;
+            return;
+        }
+        for (uint32_t r = 0; r < sequence.num_rows; ++r) {
+            const uint32_t position = sequence.num_cached + r;
+            slot(sequence, position) = {step.tokens[sequence.first_row + r], position};
+        }
+    }
+
+    std::span<const int32_t> read_history(const Step& step, uint32_t row) {
+        for (const StepSequence& sequence : step.sequences) {
+            if (row < sequence.first_row || row >= sequence.first_row + sequence.num_rows) continue;
+            const uint32_t length = sequence.num_cached + row - sequence.first_row + 1;
+            for (uint32_t position = 0; position < length; ++position) {
+                const Slot& stored = slot(sequence, position);
+                if (stored.position != position || stored.token < 0) ++control_->num_faults;
+                history_[position] = stored.token;
+            }
+            return std::span<const int32_t>(history_).first(length);
+        }
+        ++control_->num_faults;
+        return {};
+    }
+
+    static void trace(const Step& step) {
+        if (step.trace == nullptr || !step.trace->on_values) return;
+        const float last_token = static_cast<float>(step.tokens.back());
+        step.trace->on_values("embed", std::span(&last_token, 1));
+        if (step.trace->stages) step.trace->on_values("layer0.q", std::span(&last_token, 1));
+    }
+
+    std::shared_ptr<FakeControl> control_;
+    std::vector<Slot> slots_;
+    std::vector<float> logits_;
+    std::vector<int32_t> history_;
+    BackendInfo info_;
+    std::thread::id owner_;
+};
+
+class FakeLoader : public ModelLoader {
+  public:
+    explicit FakeLoader(std::shared_ptr<FakeControl> control) : control_(std::move(control)) {}
+
+    Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
+        for (auto waited = std::chrono::milliseconds(0); waited < control_->load_time;
+             waited += std::chrono::milliseconds(1)) {
+            const double share = static_cast<double>(waited.count()) /
+                                 static_cast<double>(control_->load_time.count());
+            if (auto wanted = control.report(share); !wanted.ok()) return wanted.error();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        if (control_->fail_open > 0)
+            return Error{ErrorCode::bad_format, "the file is broken", options.path.string(), ""};
+        LoadedModel loaded;
+        auto text = std::make_shared<ModelText>();
+        text->tokenizer = make_fake_tokenizer(control_->add_bos);
+        if (!control_->chat_template.empty()) {
+            auto parsed = ChatTemplate::parse(control_->chat_template);
+            if (!parsed.ok()) return parsed.error();
+            text->chat_template = std::make_shared<const ChatTemplate>(std::move(parsed).value());
+        }
+        text->end_tokens = find_end_tokens(*text->tokenizer, text->chat_template.get());
+        loaded.text = std::move(text);
+        loaded.info.name = "fake";
+        loaded.info.path = options.path;
+        loaded.info.num_vocab = fake_token::num_vocab;
+        loaded.info.context_tokens = control_->context_tokens;
+        loaded.num_kv_blocks = (control_->context_tokens - 1) / kKvBlockTokens + 2;
+        loaded.take_read_fault = [control = control_] {
+            return control->read_fault.exchange(false);
+        };
+        return loaded;
+    }
+
+    Result<void> start(LoadedModel& loaded, const LoadOptions&, const LoadControl&) override {
+        if (control_->fail_start > 0)
+            return Error{ErrorCode::out_of_memory, "no memory for the cache", "", ""};
+        loaded.max_step_tokens = control_->max_step_tokens;
+        loaded.max_step_logits = control_->max_step_logits;
+        loaded.backend = std::make_unique<FakeBackend>(control_, loaded.num_kv_blocks);
+        return {};
+    }
+
+  private:
+    std::shared_ptr<FakeControl> control_;
+};
+
+}  // namespace
+
+void fake_logits(std::span<const int32_t> history, std::span<float> logits) {
+    uint64_t state = 0x1234567u;
+    for (const int32_t token : history) state = mix(state * 31 + static_cast<uint64_t>(token) + 7);
+    for (size_t id = 0; id < logits.size(); ++id) {
+        const uint64_t random = mix(state + id * 0x632be59bd9b4e019u);
+        logits[id] = static_cast<float>(random >> 40) * 0x1.0p-24f * 8.0f;
+    }
+    for (TokenId id = 0x80; id < 0x100; ++id) logits[static_cast<size_t>(id)] -= 20.0f;
+    for (TokenId id = fake_token::bos; id < fake_token::first_long; ++id)
+        logits[static_cast<size_t>(id)] -= 20.0f;
+    for (TokenId id = fake_token::first_long + 5; id < fake_token::first_long + 8; ++id)
+        logits[static_cast<size_t>(id)] -= 20.0f;  // parts of characters
+    for (size_t id = fake_token::first_long + fake_long_tokens().size(); id < logits.size(); ++id)
+        logits[id] -= 20.0f;
+}
+
+std::vector<TokenId> expected_greedy(std::vector<TokenId> history, size_t count) {
+    std::vector<TokenId> generated;
+    std::vector<float> logits(fake_token::num_vocab);
+    while (generated.size() < count) {
+        fake_logits(history, logits);
+        const auto best = std::max_element(logits.begin(), logits.end());
+        generated.push_back(static_cast<TokenId>(best - logits.begin()));
+        history.push_back(generated.back());
+    }
+    return generated;
+}
+
+Script answering(std::string text) {
+    return [text = std::move(text)](std::span<const int32_t> history, std::span<float> logits) {
+        const auto start = std::find(history.rbegin(), history.rend(), fake_token::assistant);
+        const auto num_answered = static_cast<size_t>(start - history.rbegin());
+        std::fill(logits.begin(), logits.end(), 0.0f);
+        const TokenId next = num_answered < text.size()
+                                 ? static_cast<unsigned char>(text[num_answered])
+                                 : fake_token::end;
+        logits[static_cast<size_t>(next)] = 100.0f;
+    };
+}
+
+std::unique_ptr<Engine> make_fake_engine(std::shared_ptr<FakeControl> control) {
+    return EngineAccess::create(std::make_unique<FakeLoader>(std::move(control))).value();
+}
+
+std::unique_ptr<Engine> make_loaded_fake_engine(std::shared_ptr<FakeControl> control) {
+    std::unique_ptr<Engine> engine = make_fake_engine(std::move(control));
+    if (!engine->load({.path = "fake.gguf"}).ok()) return nullptr;
+    return engine;
+}
+
+}  // namespace hokku::testing

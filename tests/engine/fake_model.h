@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model made for the engine's tests: a byte tokenizer with a few control tokens, and a backend
+// whose "keys and values" are the tokens themselves. What it answers is a function of the tokens
+// that it finds in the blocks it is given, so that any mistake in blocks, positions or cached
+// counts changes the text.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/engine_access.h"
+#include "engine/loaded_model.h"
+
+namespace hokku::testing {
+
+/// Ids 0..255 are bytes; then the tokens below; then "<long>" tokens of several characters.
+namespace fake_token {
+inline constexpr TokenId bos = 256, eos = 257, user = 258, assistant = 259, end = 260;
+inline constexpr TokenId first_long = 261;
+inline constexpr uint32_t num_vocab = 300;
+}  // namespace fake_token
+
+/// Texts of the long tokens, from first_long on.
+const std::vector<std::string>& fake_long_tokens();
+
+std::shared_ptr<const Tokenizer> make_fake_tokenizer(bool add_bos = true);
+
+/// The logits after `history`, by default those of fake_logits().
+using Script = std::function<void(std::span<const int32_t> history, std::span<float> logits)>;
+
+/// Pseudo-random logits that depend on every token of the history and its place. End tokens are
+/// unlikely.
+void fake_logits(std::span<const int32_t> history, std::span<float> logits);
+/// Greedy continuation by fake_logits(), worked out without any cache.
+std::vector<TokenId> expected_greedy(std::vector<TokenId> history, size_t count);
+/// A script that answers with `text` (byte by byte) and the end token after the last prompt
+/// token `assistant`.
+Script answering(std::string text);
+
+/// What a test tells the fake and reads from it; shared by the test and the inference thread.
+struct FakeControl {
+    Script script = fake_logits;
+    uint32_t context_tokens = 512;
+    uint32_t max_step_tokens = 16;
+    uint32_t max_step_logits = 4;
+    bool add_bos = true;
+    std::string chat_template;
+    std::chrono::milliseconds step_time{0};  ///< Each step takes so long, in 1 ms "layers".
+    std::chrono::milliseconds load_time{0};
+    std::atomic<int> fail_open{0}, fail_start{0};  ///< 1: with an error.
+    std::atomic<bool> read_fault{false};
+    std::function<void(const Step&)> on_step;
+    std::function<Result<void>(const Step&)> before_step;
+
+    std::atomic<uint32_t> num_steps{0}, num_rows{0}, num_copies{0};
+    std::atomic<uint32_t> num_faults{0};  ///< Wrong positions, blocks or threads seen.
+    std::atomic<int> num_models{0};       ///< Backends alive.
+    std::atomic<uint32_t> longest_step{0};
+};
+
+std::unique_ptr<Engine> make_fake_engine(std::shared_ptr<FakeControl> control);
+/// The same, with the model loaded.
+std::unique_ptr<Engine> make_loaded_fake_engine(std::shared_ptr<FakeControl> control);
+
+}  // namespace hokku::testing
