@@ -6,16 +6,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "gguf/gguf_file.h"
 #include "hokku/tokenizer.h"
 #include "support/catch.h"
+#include "support/gguf_writer.h"
 #include "support/golden.h"
-#include "text/tokenizer/pre_tokenizer_families.h"
 
 using hokku::TokenId;
 using hokku::Tokenizer;
@@ -32,6 +34,11 @@ std::vector<json> read_rows(const fs::path& path) {
     std::vector<json> rows;
     for (std::string line; std::getline(file, line);) rows.push_back(json::parse(line));
     return rows;
+}
+
+std::string read_file(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 std::shared_ptr<const Tokenizer> open(const fs::path& path) {
@@ -126,7 +133,46 @@ void compare_vocabulary(const std::string& name) {
     special_ids.finish(500);
 }
 
+// The gpt-2 vocabulary with another pre-tokenizer's name. It has no tensors, so that nothing moves.
+std::string with_pre_tokenizer(const std::string& file, const std::string& name) {
+    const std::string old_value = hokku::testing::gguf_string("tokenizer.ggml.pre") +
+                                  hokku::testing::le<uint32_t>(hokku::testing::kStringTypeId) +
+                                  hokku::testing::gguf_string("gpt-2");
+    const std::string new_value = hokku::testing::gguf_string("tokenizer.ggml.pre") +
+                                  hokku::testing::le<uint32_t>(hokku::testing::kStringTypeId) +
+                                  hokku::testing::gguf_string(name);
+    std::string changed = file;
+    const size_t place = changed.find(old_value);
+    REQUIRE(place != std::string::npos);
+    return changed.replace(place, old_value.size(), new_value);
+}
+
 }  // namespace
+
+TEST_CASE("Tokenizer: every pre-tokenizer family splits as the reference does", "[text]") {
+    const auto vocabulary = find_golden("vocab/gpt-2.gguf");
+    const auto golden = find_golden("vocab/pre-names.visible.jsonl");
+    if (!vocabulary || !golden) return report_skip("golden/vocab is not beside the checkout");
+    std::map<std::string, std::vector<std::pair<json, std::vector<TokenId>>>> rows_of_family;
+    for (const json& row : read_rows(*golden))
+        for (const json& answer : row.at("answers"))
+            for (const json& name : answer.at("pre"))
+                rows_of_family[name].emplace_back(row, answer.at("ids"));
+    CHECK(rows_of_family.size() >= 27);
+    const hokku::testing::ScratchFolder folder;
+    const fs::path path = folder / "renamed.gguf";
+    const std::string file = read_file(*vocabulary);
+    for (const auto& [name, rows] : rows_of_family) {
+        INFO(name);
+        hokku::testing::write_file(path, with_pre_tokenizer(file, name));
+        const auto tokenizer = open(path);
+        CHECK(tokenizer->warning().empty());
+        Comparison ids;
+        for (const auto& [row, wanted] : rows)
+            ids.add(name, row, encode(*tokenizer, row.at("text"), false), wanted);
+        ids.finish(100);
+    }
+}
 
 TEST_CASE("Tokenizer: SmolLM2 gives the reference's ids and texts", "[text][model]") {
     compare_model("smollm2", "SmolLM2-135M-Instruct.Q4_1");

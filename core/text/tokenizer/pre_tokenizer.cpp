@@ -76,6 +76,7 @@ std::string expand_pattern(std::string_view pattern) {
 struct PreTokenizer::Pattern {
     std::unique_ptr<pcre2_code, FreeCode> code;
     bool has_jit = false;
+    bool threes_from_right = false;
 };
 
 struct PreTokenizer::Scratch::Impl {
@@ -100,11 +101,15 @@ PreTokenizer::Scratch::~Scratch() = default;
 
 Result<PreTokenizer> PreTokenizer::create(const PreTokenizerFamily& family) {
     PreTokenizer made;
-    for (const std::string_view pattern : family.patterns) {
+    for (std::string_view pattern : family.patterns) {
+        Pattern compiled;
+        if (pattern.substr(0, kThreesFromRight.size()) == kThreesFromRight) {
+            compiled.threes_from_right = true;
+            pattern.remove_prefix(kThreesFromRight.size());
+        }
         const std::string source = expand_pattern(pattern);
         int error_code = 0;
         PCRE2_SIZE error_offset = 0;
-        Pattern compiled;
         compiled.code.reset(
             pcre2_compile(as_subject(source), source.size(),
                           PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C,
@@ -122,6 +127,10 @@ Result<PreTokenizer> PreTokenizer::create(const PreTokenizerFamily& family) {
 }
 
 namespace {
+
+bool is_utf8_lead(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
 
 // The first match in text at or after `from`: 1 and its bounds, 0 for none, below 0 an error.
 int find_match(const pcre2_code* code, bool has_jit, std::string_view text, size_t from,
@@ -159,14 +168,35 @@ Result<void> PreTokenizer::split_from(size_t level, std::string_view text, Scrat
         const size_t end = rc == 0 ? text.size() : bounds[1];
         if (begin > done)
             HOKKU_CHECK(split_from(level + 1, text.substr(done, begin - done), scratch, sink));
-        if (end > begin)
-            HOKKU_CHECK(split_from(level + 1, text.substr(begin, end - begin), scratch, sink));
+        const std::string_view match = text.substr(begin, end - begin);
+        if (pattern.threes_from_right) {
+            HOKKU_CHECK(split_threes(level + 1, match, scratch, sink));
+        } else if (end > begin) {
+            HOKKU_CHECK(split_from(level + 1, match, scratch, sink));
+        }
         done = end;
         // An empty match is a cut without a piece: go on behind the next character.
         from = end > begin || end >= text.size() ? end : end + decode_utf8(text, end).num_bytes;
     }
     if (done < text.size()) return split_from(level + 1, text.substr(done), scratch, sink);
     return {};
+}
+
+Result<void> PreTokenizer::split_threes(size_t level, std::string_view text, Scratch& scratch,
+                                        PieceSink& sink) const {
+    size_t num_left = 0;
+    for (const char c : text) num_left += is_utf8_lead(c) ? 1u : 0u;
+    size_t begin = 0;
+    for (size_t pos = 0; pos < text.size(); ++pos) {
+        if (!is_utf8_lead(text[pos])) continue;
+        if (num_left % 3 == 0 && pos > begin) {
+            HOKKU_CHECK(split_from(level, text.substr(begin, pos - begin), scratch, sink));
+            begin = pos;
+        }
+        --num_left;
+    }
+    if (begin == text.size()) return {};
+    return split_from(level, text.substr(begin), scratch, sink);
 }
 
 Result<void> PreTokenizer::split(std::string_view text, Scratch& scratch, PieceSink& sink) const {

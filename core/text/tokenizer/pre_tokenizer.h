@@ -58,6 +58,8 @@ class PreTokenizer {
     PreTokenizer();
     Result<void> split_from(size_t level, std::string_view text, Scratch& scratch,
                             PieceSink& sink) const;
+    Result<void> split_threes(size_t level, std::string_view text, Scratch& scratch,
+                              PieceSink& sink) const;
     std::vector<Pattern> patterns_;
 };
 

@@ -170,6 +170,24 @@ constexpr std::array kChameleonPatterns = {
     Pattern{R"([\p{P}!-/:-@\[-`{-~])"}, kGpt2,
 };
 
+constexpr std::array kTinyAyaPatterns = {
+    Pattern{R"({{THREES_FROM_RIGHT}}(?<!\d)\d++\b)"},
+    kGpt4oPatterns[0],
+};
+constexpr std::array kAfmoePatterns = {
+    Pattern{R"({{THREES_FROM_RIGHT}}(?<!\d)\d++)"},
+    // Han, kana, Kangxi radicals, Thai, Lao, Khmer, Burmese, Hangul.
+    Pattern{R"([\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{F900}-\x{FAFF}\x{3040}-\x{30FF})"
+            R"(\x{FF65}-\x{FF9F}\x{2F00}-\x{2FDF}\x{0E40}-\x{0E7F}\x{0E80}-\x{0EFF})"
+            R"(\x{1780}-\x{17FF}\x{1000}-\x{109F}\x{AA60}-\x{AA7F}\x{A9E0}-\x{A9FF})"
+            R"(\x{AC00}-\x{D7AF}\x{1100}-\x{11FF}]+)"},
+    kDeepseek3,
+};
+constexpr std::array kSuperbpePatterns = {
+    Pattern{R"(\p{N}+)"},
+    Pattern{R"({{THREES_FROM_RIGHT}}(?<!\d)\d++)"},
+};
+
 constexpr std::array kFamilies = {
     PreTokenizerFamily{"default", kDefaultPatterns},
     PreTokenizerFamily{"gpt-2", kGpt2Patterns},
@@ -196,6 +214,9 @@ constexpr std::array kFamilies = {
     PreTokenizerFamily{"bloom", kBloomPatterns},
     PreTokenizerFamily{"viking", kVikingPatterns},
     PreTokenizerFamily{"chameleon", kChameleonPatterns},
+    PreTokenizerFamily{"tiny_aya", kTinyAyaPatterns},
+    PreTokenizerFamily{"afmoe", kAfmoePatterns},
+    PreTokenizerFamily{"superbpe", kSuperbpePatterns},
 };
 
 constexpr bool kIgnoreMerges = true;
@@ -286,6 +307,10 @@ constexpr std::array kNames = {
     PreTokenizerName{"gpt3-finnish", "bloom"},
     PreTokenizerName{"viking", "viking"},
     PreTokenizerName{"chameleon", "chameleon", false, kAddBos, false},
+    PreTokenizerName{"tiny_aya", "tiny_aya"},
+    PreTokenizerName{"cohere2moe", "tiny_aya"},
+    PreTokenizerName{"afmoe", "afmoe"},
+    PreTokenizerName{"superbpe", "superbpe"},
 };
 
 template <class Table>

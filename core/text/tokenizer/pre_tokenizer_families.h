@@ -10,7 +10,11 @@ namespace hokku {
 
 /// Patterns applied in order: each isolates its matches inside the pieces left by the one before;
 /// what it does not match stays a piece. PCRE2 syntax, with \s and \S meaning Unicode White_Space
-/// and {{NAME}} standing for a class of kPatternClasses.
+/// and {{NAME}} standing for a class of pattern_classes(). A pattern that starts with
+/// kThreesFromRight cuts each of its matches into groups of three characters, counted from the
+/// match's end; published as \d{1,3}(?=(?:\d{3})*\b) and the like, quadratic in the run.
+inline constexpr std::string_view kThreesFromRight = "{{THREES_FROM_RIGHT}}";
+
 struct PreTokenizerFamily {
     std::string_view name;
     std::span<const std::string_view> patterns;

@@ -79,8 +79,11 @@ Result<std::shared_ptr<const Tokenizer>> make_bpe(const GgufMetadata& metadata) 
     parts.cutter = make_cutter(metadata, parts.vocabulary, false);
     HOKKU_TRY(auto model, BpeModel::read(metadata, parts.vocabulary, name->ignore_merges));
     HOKKU_TRY(auto patterns, PreTokenizer::create(*find_pre_tokenizer_family(name->family)));
+    // In a GPT-2 file the name only chooses the patterns: GPT-2's tokenizer has no normaliser.
+    HOKKU_TRY(const auto architecture, metadata.find_string("general.architecture"));
+    const bool nfc = name->nfc && architecture != "gpt2";
     return std::shared_ptr<const Tokenizer>(std::make_shared<BpeTokenizer>(
-        std::move(parts), std::move(model), std::move(patterns), name->nfc));
+        std::move(parts), std::move(model), std::move(patterns), nfc));
 }
 
 Result<std::vector<float>> read_scores(const GgufMetadata& metadata, size_t num_tokens) {

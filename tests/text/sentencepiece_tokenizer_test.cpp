@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include "hokku/tokenizer.h"
+#include "support/catch.h"
+#include "text/tiny_vocabulary.h"
+
+using hokku::PromptPart;
+using hokku::TokenId;
+using hokku::testing::open_tiny;
+using hokku::testing::tiny_sentencepiece;
+using Ids = std::vector<TokenId>;
+
+namespace {
+
+constexpr TokenId byte_token(unsigned byte) {
+    return static_cast<TokenId>(3 + byte);
+}
+
+Ids encode(const hokku::Tokenizer& tokenizer, std::string_view text, bool parse_special = false) {
+    auto ids = tokenizer.encode(text, {.parse_special = parse_special, .add_special = false});
+    REQUIRE(ids.ok());
+    return *ids;
+}
+
+}  // namespace
+
+TEST_CASE("SentencePieceTokenizer: pieces merge by score, unknown ones to bytes", "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_sentencepiece());
+    CHECK(encode(*tokenizer, "") == Ids{});
+    CHECK(encode(*tokenizer, "hi hi") == Ids{262, 263});
+    CHECK(encode(*tokenizer, "ho") == Ids{260, 264});
+    CHECK(encode(*tokenizer, "x") == Ids{byte_token('x')});
+    CHECK(encode(*tokenizer, "\xC3\xA9") == Ids{byte_token(0xC3), byte_token(0xA9)});
+    CHECK(tokenizer->model_kind() == "spm");
+}
+
+TEST_CASE("SentencePieceTokenizer: runs of user-defined pieces match longest first",
+          "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_sentencepiece());
+    CHECK(encode(*tokenizer, "\n\n\n") == Ids{266, 265});
+    // Three spaces are the run of two, then one that joins the word. A typed U+2581 is a space.
+    CHECK(encode(*tokenizer, "   hi") == Ids{269, 263});
+    CHECK(encode(*tokenizer, "\xE2\x96\x81\xE2\x96\x81 hi") == Ids{269, 263});
+}
+
+TEST_CASE("SentencePieceTokenizer: the prefix goes before every stretch", "[text][quick]") {
+    auto file = tiny_sentencepiece();
+    file.set("tokenizer.ggml.add_space_prefix", true);
+    const auto tokenizer = open_tiny(file);
+    CHECK(encode(*tokenizer, "") == Ids{});
+    CHECK(encode(*tokenizer, "hi") == Ids{263});
+    CHECK(encode(*tokenizer, "hi<eot>hi", true) == Ids{263, 268, 263});
+    CHECK(encode(*tokenizer, "hi\nhi") == Ids{263, 265, 262});
+    CHECK(tokenizer->decode(Ids{263, 263}, false) == "hi hi");
+    // Without the key the prefix is the default.
+    file.remove("tokenizer.ggml.add_space_prefix");
+    CHECK(encode(*open_tiny(file), "hi") == Ids{263});
+}
+
+TEST_CASE("SentencePieceTokenizer: content of a prompt cannot become a marker", "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_sentencepiece());
+    const auto parts = [&](const std::vector<PromptPart>& prompt) {
+        auto ids = tokenizer->encode_parts(prompt, true);
+        REQUIRE(ids.ok());
+        return *ids;
+    };
+    const Ids img_text = {byte_token('<'), 261, byte_token('m'), byte_token('g'), byte_token('>')};
+    Ids wanted = {1, 267};  // BOS, which is the default for these models
+    wanted.insert(wanted.end(), img_text.begin(), img_text.end());
+    wanted.push_back(268);
+    CHECK(parts({{"<img>", false}, {"<img>", true}, {"<eot>", false}}) == wanted);
+    CHECK(parts({{"<s>hi", false}}) == Ids{1, 262});
+    CHECK(parts({{"hi \n", true}, {"\nhi", false}}) == Ids{1, 262, 259, 266, 262});
+    CHECK(encode(*tokenizer, "<eot>", true) == Ids{268});
+    CHECK(encode(*tokenizer, "<img>") == Ids{267});
+}
+
+TEST_CASE("SentencePieceTokenizer: long text is cut at words only", "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_sentencepiece());
+    std::string text;
+    Ids wanted;
+    for (int k = 0; k < 5000; ++k) {
+        text += " hi";
+        wanted.push_back(263);
+    }
+    CHECK(encode(*tokenizer, text) == wanted);
+}
+
+TEST_CASE("SentencePieceTokenizer: broken bytes are U+FFFD in and out", "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_sentencepiece());
+    const Ids mark = {byte_token(0xEF), byte_token(0xBF), byte_token(0xBD)};
+    CHECK(encode(*tokenizer, "\xE6\xAD") == mark);
+    CHECK(encode(*tokenizer, "\xFF") == mark);
+    CHECK(tokenizer->decode(mark, false) == "\xEF\xBF\xBD");
+    CHECK(tokenizer->decode(Ids{byte_token(0xE6), byte_token(0xAD)}, false) ==
+          "\xEF\xBF\xBD\xEF\xBF\xBD");
+    CHECK(tokenizer->decode(Ids{byte_token(0xE6), 262, byte_token(0xAD)}, false) ==
+          "\xEF\xBF\xBDhi\xEF\xBF\xBD");
+}
+
+TEST_CASE("SentencePieceTokenizer: tokens can be looked up both ways", "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_sentencepiece());
+    CHECK(tokenizer->find_token("\xE2\x96\x81hi") == TokenId{263});
+    CHECK(tokenizer->find_token("<eot>") == TokenId{268});
+    CHECK(tokenizer->token_bytes(263, false) == " hi");
+    CHECK(tokenizer->token_bytes(byte_token(0x41), false) == "A");
+    CHECK(tokenizer->token_bytes(268, false).empty());
+    CHECK(tokenizer->token_bytes(268, true) == "<eot>");
+    CHECK(tokenizer->special().unknown == TokenId{0});
+    CHECK(tokenizer->special().add_bos);
+    CHECK(tokenizer->special().end_of_generation == Ids{2});
+}
+
+TEST_CASE("SentencePieceTokenizer: a vocabulary without bytes or unknown works", "[text][quick]") {
+    const std::vector<hokku::testing::TinyToken> tokens = {{"a", hokku::testing::kNormal, -1},
+                                                           {"b", hokku::testing::kNormal, -2},
+                                                           {"ab", hokku::testing::kNormal, -3}};
+    auto file = hokku::testing::vocabulary_file("llama", tokens);
+    file.set("tokenizer.ggml.add_space_prefix", false);
+    const auto tokenizer = open_tiny(file);
+    CHECK(encode(*tokenizer, "abxb") == Ids{2, 1});
+    CHECK_FALSE(tokenizer->special().unknown.has_value());
+    CHECK_FALSE(tokenizer->special().bos.has_value());
+}
+
+TEST_CASE("SentencePieceTokenizer: equal and empty pieces do no harm", "[text][quick]") {
+    auto tokens = std::vector<hokku::testing::TinyToken>{{"<unk>", hokku::testing::kUnknown},
+                                                         {"a"},
+                                                         {"a"},
+                                                         {""},
+                                                         {"\xE2\x96\x81"},
+                                                         {" "},
+                                                         {std::string("\0b", 2)},
+                                                         {"\xFF"},
+                                                         {"x", hokku::testing::kUnknown},
+                                                         {"", hokku::testing::kUserDefined},
+                                                         {"b", hokku::testing::kUnused}};
+    auto file = hokku::testing::vocabulary_file("llama", tokens);
+    file.set("tokenizer.ggml.add_space_prefix", false);
+    const auto tokenizer = open_tiny(file);
+    CHECK(encode(*tokenizer, "a a") == Ids{1, 4, 1});
+    for (TokenId id = -1; id < 12; ++id) (void)tokenizer->decode(Ids{id}, true);
+}
