@@ -14,6 +14,7 @@
 #include "engine/model_loader.h"
 #include "engine/prompt.h"
 #include "engine/read_bandwidth.h"
+#include "engine/speed_measurement.h"
 
 namespace hokku {
 namespace {
@@ -154,6 +155,11 @@ Result<void> Engine::Impl::evaluate(const EvaluateRequest& request) {
     return run_evaluation(*session, request, closing.get_token());
 }
 
+Result<Timing> Engine::Impl::measure_speed(const TimingRequest& request) {
+    if (!session) return no_model();
+    return run_speed_measurement(*session, request, closing.get_token());
+}
+
 Result<double> Engine::Impl::measure_bandwidth() {
     if (!session || !session->loaded.file) return no_model();
     std::vector<std::span<const std::byte>> parts;
@@ -260,6 +266,10 @@ GenerationHandle Engine::generate(GenerationRequest request, GenerationEvents ev
 
 Result<void> Engine::evaluate(const EvaluateRequest& request) {
     return impl_->run_and_wait<void>([&] { return impl_->evaluate(request); });
+}
+
+Result<Timing> Engine::measure_speed(const TimingRequest& request) {
+    return impl_->run_and_wait<Timing>([&] { return impl_->measure_speed(request); });
 }
 
 Result<double> Engine::measure_read_bandwidth() {

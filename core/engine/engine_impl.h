@@ -34,6 +34,7 @@ struct Engine::Impl {
                               std::stop_token stop,
                               std::chrono::steady_clock::time_point submitted);
     Result<void> evaluate(const EvaluateRequest& request);
+    Result<Timing> measure_speed(const TimingRequest& request);
     Result<double> measure_bandwidth();
 
     void publish(const LoadedModel* loaded);
