@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AlignedBuffer: one zeroed block of memory, aligned for vector loads and, when large, on huge
-// pages where the system gives them. Allocated once; never grows.
+// pages where the system gives them. Allocated once; never grows. Pages of a large one take memory
+// only when they are first written.
 #pragma once
 
 #include <cstddef>
