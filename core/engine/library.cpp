@@ -98,8 +98,10 @@ Result<std::vector<fs::path>> list_models() {
 Result<fs::path> resolve_model(std::string_view name_or_path) {
     const std::string name(name_or_path.empty() ? kStarterModel : name_or_path);
     std::error_code ignored;
-    if (!name_or_path.empty() && fs::is_regular_file(fs::path(name), ignored))
-        return fs::path(name);
+    const fs::path path(name);
+    // Whoever opens a path says best what is wrong with it: a folder, a pipe, a dangling link.
+    if (!name_or_path.empty() && (path.has_parent_path() || fs::is_regular_file(path, ignored)))
+        return path;
 
     HOKKU_TRY(const std::vector<fs::path> models, list_models());
     for (const fs::path& model : models) {
@@ -116,6 +118,7 @@ Result<fs::path> resolve_model(std::string_view name_or_path) {
     if (matches.size() > 1)
         return Error{ErrorCode::bad_argument, "several models have names that start so", name,
                      "one of " + listing_of(matches)};
+    if (fs::exists(fs::symlink_status(path, ignored))) return path;
     HOKKU_TRY(const fs::path folder, library_folder());
     return Error{ErrorCode::io, "there is no such file and no such model in " + path_text(folder),
                  name, models.empty() ? "a path to a .gguf file" : "one of " + listing_of(models)};

@@ -2,9 +2,11 @@
 #include "run_hokku.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -47,18 +49,23 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
         argv.push_back(const_cast<char*>(argument.c_str()));
     }
     argv.push_back(nullptr);
+    const auto start = std::chrono::steady_clock::now();
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error("fork");
     if (child == 0) {
         dup2(open(in.c_str(), O_RDONLY), 0);
         dup2(input.closed_stdout ? closed_pipe() : open(out.c_str(), O_WRONLY), 1);
         dup2(open(err.c_str(), O_WRONLY), 2);
+        alarm(60);
         execv(program.c_str(), argv.data());
         _exit(127);
     }
     int state = 0;
-    waitpid(child, &state, 0);
+    rusage usage = {};
+    wait4(child, &state, 0, &usage);
     HokkuRun run;
+    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    run.peak_kb = usage.ru_maxrss;
     run.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
     run.out = content_of(out);
     run.err = content_of(err);

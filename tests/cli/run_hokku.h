@@ -3,6 +3,7 @@
 // out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace hokku::testing {
 struct HokkuRun {
     int status = -1;  ///< Exit code; 128 + number when a signal ended it.
     std::string out, err;
+    double seconds = 0;
+    int64_t peak_kb = 0;  ///< Most resident memory.
 };
 
 struct HokkuInput {
@@ -18,6 +21,7 @@ struct HokkuInput {
     bool closed_stdout = false;  ///< stdout is a pipe that nobody reads.
 };
 
+/// Ended by SIGALRM after a minute.
 HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& input = {});
 
 }  // namespace hokku::testing

@@ -13,6 +13,7 @@
 using hokku::GgufFile;
 using hokku::inspect_model_file;
 using hokku::testing::check_malformed_files;
+using hokku::testing::in_child;
 using hokku::testing::malformed_files;
 using hokku::testing::MalformedFile;
 using hokku::testing::RefusedBy;
@@ -29,24 +30,30 @@ bool is_for_reader(RefusedBy layer) {
 }  // namespace
 
 TEST_CASE("GgufFile: every malformed file is refused with its cause, mapped", "[gguf][quick]") {
-    check_malformed_files(is_for_reader, 150, [](const fs::path& path) {
-        const auto opened = GgufFile::open(path);
-        return opened.ok() ? "opened" : opened.error().message();
-    });
+    check_malformed_files({.is_wanted = is_for_reader,
+                           .min_num_files = 700,
+                           .attempt = in_child([](const fs::path& path) {
+                               const auto opened = GgufFile::open(path);
+                               return opened.ok() ? "opened" : opened.error().message();
+                           })});
 }
 
 TEST_CASE("GgufFile: every malformed file is refused with its cause, read", "[gguf]") {
-    check_malformed_files(is_for_reader, 150, [](const fs::path& path) {
-        const auto opened = GgufFile::open(path, {.use_mapping = false});
-        return opened.ok() ? "opened" : opened.error().message();
-    });
+    check_malformed_files({.is_wanted = is_for_reader,
+                           .min_num_files = 700,
+                           .attempt = in_child([](const fs::path& path) {
+                               const auto opened = GgufFile::open(path, {.use_mapping = false});
+                               return opened.ok() ? "opened" : opened.error().message();
+                           })});
 }
 
 TEST_CASE("inspect_model_file: every malformed file is refused with its cause", "[gguf]") {
-    check_malformed_files(is_for_reader, 150, [](const fs::path& path) {
-        const auto inspected = inspect_model_file(path);
-        return inspected.ok() ? "opened" : inspected.error().message();
-    });
+    check_malformed_files({.is_wanted = is_for_reader,
+                           .min_num_files = 700,
+                           .attempt = in_child([](const fs::path& path) {
+                               const auto inspected = inspect_model_file(path);
+                               return inspected.ok() ? "opened" : inspected.error().message();
+                           })});
 }
 
 TEST_CASE("malformed files: each has an id of its own", "[gguf][quick]") {

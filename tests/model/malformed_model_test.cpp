@@ -36,6 +36,8 @@ TEST_CASE("Model: the tiny model loads, tied too", "[model-layer][quick]") {
 }
 
 TEST_CASE("Model: every malformed model is refused with its cause", "[model-layer][quick]") {
-    hokku::testing::check_malformed_files([](RefusedBy layer) { return layer == RefusedBy::model; },
-                                          100, load);
+    hokku::testing::check_malformed_files(
+        {.is_wanted = [](RefusedBy layer) { return layer == RefusedBy::model; },
+         .min_num_files = 180,
+         .attempt = hokku::testing::in_child(load)});
 }

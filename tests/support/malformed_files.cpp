@@ -41,6 +41,16 @@ void MalformedList::add(const std::string& id, std::string_view causes, const Gg
     });
 }
 
+void MalformedList::add_change(const std::string& id, std::string_view causes, GgufWriter (*base)(),
+                               std::function<void(GgufWriter&)> change) {
+    add_made(id, causes, [id, base, change = std::move(change)](const ScratchFolder& folder) {
+        GgufWriter writer = base();
+        change(writer);
+        writer.write(folder / (id + ".gguf"));
+        return folder / (id + ".gguf");
+    });
+}
+
 std::vector<MalformedFile> malformed_files() {
     std::vector<MalformedFile> all;
     for (auto group : {malformed_headers, malformed_metadata, malformed_tensors, malformed_places,

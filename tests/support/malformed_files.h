@@ -33,6 +33,9 @@ class MalformedList {
     explicit MalformedList(RefusedBy refused_by) : refused_by_(refused_by) {}
     void add(const std::string& id, std::string_view causes, std::string bytes);
     void add(const std::string& id, std::string_view causes, const GgufWriter& writer);
+    /// The file of `base`, changed. Made when it is needed: hundreds of models would weigh.
+    void add_change(const std::string& id, std::string_view causes, GgufWriter (*base)(),
+                    std::function<void(GgufWriter&)> change);
     void add_made(const std::string& id, std::string_view causes,
                   std::function<std::filesystem::path(const ScratchFolder&)> make);
     std::vector<MalformedFile> files;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Well-formed files that are no sound model: hyper-parameters out of range and tensors that are
 // missing or of a wrong shape or type (hazards A8, B7, C5).
+#include <functional>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support/malformed_files.h"
 #include "support/tiny_model.h"
@@ -12,10 +15,9 @@ namespace hokku::testing {
 namespace {
 
 void add_hparams(MalformedList& list) {
-    const auto changed = [&](const std::string& id, std::string_view causes, auto&& change) {
-        GgufWriter writer = make_tiny_llama();
-        change(writer);
-        list.add(id, causes, writer);
+    const auto changed = [&](const std::string& id, std::string_view causes,
+                             std::function<void(GgufWriter&)> change) {
+        list.add_change(id, causes, make_tiny_llama, std::move(change));
     };
     const char* const integers[] = {"llama.block_count",          "llama.context_length",
                                     "llama.embedding_length",     "llama.feed_forward_length",
@@ -23,27 +25,27 @@ void add_hparams(MalformedList& list) {
                                     "llama.rope.dimension_count", "llama.vocab_size"};
     for (const std::string key : integers) {
         const std::string id = "A8-" + key.substr(6) + "-";
-        changed(id + "zero", key, [&](GgufWriter& w) { w.set(key, uint32_t{0}); });
-        changed(id + "minus-1", key, [&](GgufWriter& w) { w.set(key, int32_t{-1}); });
-        changed(id + "2e32-1", key, [&](GgufWriter& w) { w.set(key, 0xFFFF'FFFFu); });
+        changed(id + "zero", key, [=](GgufWriter& w) { w.set(key, uint32_t{0}); });
+        changed(id + "minus-1", key, [=](GgufWriter& w) { w.set(key, int32_t{-1}); });
+        changed(id + "2e32-1", key, [=](GgufWriter& w) { w.set(key, 0xFFFF'FFFFu); });
         changed(id + "max-u64", key,
-                [&](GgufWriter& w) { w.set(key, std::numeric_limits<uint64_t>::max()); });
-        changed(id + "string", key, [&](GgufWriter& w) { w.set_string(key, "12"); });
-        changed(id + "float", key, [&](GgufWriter& w) { w.set(key, 2.0f); });
-        changed(id + "bool", key, [&](GgufWriter& w) { w.set(key, true); });
-        changed(id + "strings", key, [&](GgufWriter& w) { w.set_strings(key, {"1", "2"}); });
+                [=](GgufWriter& w) { w.set(key, std::numeric_limits<uint64_t>::max()); });
+        changed(id + "string", key, [=](GgufWriter& w) { w.set_string(key, "12"); });
+        changed(id + "float", key, [=](GgufWriter& w) { w.set(key, 2.0f); });
+        changed(id + "bool", key, [=](GgufWriter& w) { w.set(key, true); });
+        changed(id + "strings", key, [=](GgufWriter& w) { w.set_strings(key, {"1", "2"}); });
     }
     for (const std::string key :
          {"llama.block_count", "llama.context_length", "llama.embedding_length",
           "llama.feed_forward_length", "llama.attention.head_count",
           "llama.attention.layer_norm_rms_epsilon", "general.architecture"})
-        changed("A8-without-" + key, key, [&](GgufWriter& w) { w.remove(key); });
+        changed("A8-without-" + key, key, [=](GgufWriter& w) { w.remove(key); });
     for (const uint32_t layers : {1u, 3u, 512u})
         changed("C5-layers-" + std::to_string(layers), "blk.",
-                [&](GgufWriter& w) { w.set("llama.block_count", layers); });
+                [=](GgufWriter& w) { w.set("llama.block_count", layers); });
     for (const uint32_t layers : {513u, 100'000u})
         changed("C5-layers-" + std::to_string(layers), "llama.block_count",
-                [&](GgufWriter& w) { w.set("llama.block_count", layers); });
+                [=](GgufWriter& w) { w.set("llama.block_count", layers); });
     changed("A8-heads-no-divisor", "llama.attention.head_count",
             [](GgufWriter& w) { w.set("llama.attention.head_count", uint32_t{5}); });
     changed("A8-kv-heads-no-divisor", "llama.attention.head_count_kv",
@@ -61,7 +63,7 @@ void add_hparams(MalformedList& list) {
         for (const std::string key :
              {"llama.attention.layer_norm_rms_epsilon", "llama.rope.freq_base"})
             changed("A8-" + key.substr(6) + "-" + name, key,
-                    [&, v = value](GgufWriter& w) { w.set(key, v); });
+                    [=, v = value](GgufWriter& w) { w.set(key, v); });
     }
     changed("A8-architecture-unknown", "is not supported",
             [](GgufWriter& w) { w.set_string("general.architecture", "no-such"); });
@@ -84,50 +86,45 @@ void add_hparams(MalformedList& list) {
 }
 
 void add_tensors(MalformedList& list) {
+    const auto changed = [&](const std::string& id, std::string_view causes,
+                             std::function<void(GgufWriter&)> change) {
+        list.add_change(id, causes, make_tiny_llama, std::move(change));
+    };
     const GgufWriter good = make_tiny_llama();
     for (const GgufWriter::Tensor& tensor : good.tensors) {
+        const std::string name = tensor.name;
         // Without a head of its own the model is a tied one, and right.
-        if (tensor.name == "output.weight") continue;
-        GgufWriter writer = good;
-        list.add("B7-without-" + tensor.name, tensor.name, writer.remove_tensor(tensor.name));
+        if (name != "output.weight")
+            changed("B7-without-" + name, name, [=](GgufWriter& w) { w.remove_tensor(name); });
+        for (size_t d = 0; d < tensor.dims.size(); ++d)
+            changed("B7-shape-" + std::to_string(d) + "-" + name, name, [=](GgufWriter& w) {
+                GgufWriter::Tensor& wrong = w.tensor(name);
+                wrong.dims[d] += d == 0 ? 32 : 1;
+                uint64_t num_values = 1;
+                for (const uint64_t dim : wrong.dims) num_values *= dim;
+                wrong.data.resize(num_values * sizeof(float), '\0');
+            });
+        changed("B9-empty-" + name, name, [=](GgufWriter& w) {
+            w.tensor(name).dims.back() = 0;
+            w.tensor(name).data.clear();
+        });
     }
-    for (const GgufWriter::Tensor& tensor : good.tensors) {
-        for (size_t d = 0; d < tensor.dims.size(); ++d) {
-            GgufWriter writer = good;
-            GgufWriter::Tensor& changed = writer.tensor(tensor.name);
-            changed.dims[d] += d == 0 ? 32 : 1;
-            uint64_t num_values = 1;
-            for (const uint64_t dim : changed.dims) num_values *= dim;
-            changed.data.resize(num_values * sizeof(float), '\0');
-            list.add("B7-shape-" + std::to_string(d) + "-" + tensor.name, tensor.name, writer);
-        }
-        GgufWriter writer = good;
-        GgufWriter::Tensor& empty = writer.tensor(tensor.name);
-        empty.dims.back() = 0;
-        empty.data.clear();
-        list.add("B9-empty-" + tensor.name, tensor.name, writer);
-    }
-    for (const uint32_t type : {24u, 25u, 26u, 27u}) {
-        GgufWriter writer = good;
-        writer.tensor("blk.0.attn_q.weight").type_id = type;
-        writer.tensor("blk.0.attn_q.weight").data.resize(32 * 32 * 8);
-        list.add("B7-integer-weights-" + std::to_string(type), "blk.0.attn_q.weight", writer);
-    }
-    GgufWriter writer = good;
-    writer.tensor("blk.1.attn_norm.weight").type_id = 1;
-    list.add("B7-norm-in-f16", "blk.1.attn_norm.weight", writer);
-    writer = good;
-    writer.tensor("output_norm.weight").type_id = 8;
-    list.add("B7-norm-in-q8_0", "output_norm.weight", writer);
-    writer = good;
-    writer.add_f32("blk.0.attn_q.bias", {31}, std::vector<float>(31));
-    list.add("B7-bias-shape", "blk.0.attn_q.bias", writer);
-    writer = good;
-    writer.add_f32("rope_freqs.weight", {3}, {1, 1, 1});
-    list.add("B7-rope-freqs-shape", "rope_freqs", writer);
-    writer = good;
-    writer.add_f32("rope_freqs.weight", {4}, {1, 0, 1, 1});
-    list.add("B7-rope-freqs-zero", "rope_freqs", writer);
+    const std::string q = "blk.0.attn_q.weight", norm = "blk.1.attn_norm.weight";
+    for (const uint32_t type : {24u, 25u, 26u, 27u})
+        changed("B7-integer-weights-" + std::to_string(type), q, [=](GgufWriter& w) {
+            w.tensor(q).type_id = type;
+            w.tensor(q).data.resize(32 * 32 * 8);
+        });
+    changed("B7-norm-in-f16", norm, [=](GgufWriter& w) { w.tensor(norm).type_id = 1; });
+    changed("B7-norm-in-q8_0", norm, [=](GgufWriter& w) { w.tensor(norm).type_id = 8; });
+    changed("B7-bias-shape", "blk.0.attn_q.bias",
+            [](GgufWriter& w) { w.add_f32("blk.0.attn_q.bias", {31}, std::vector<float>(31)); });
+    changed("B7-rope-freqs-shape", "rope_freqs", [](GgufWriter& w) {
+        w.add_f32("rope_freqs.weight", {3}, {1, 1, 1});
+    });
+    changed("B7-rope-freqs-zero", "rope_freqs", [](GgufWriter& w) {
+        w.add_f32("rope_freqs.weight", {4}, {1, 0, 1, 1});
+    });
 }
 
 }  // namespace

@@ -49,71 +49,85 @@ void add_arrays(MalformedList& list) {
         const std::string value = repeated(type_id, kNumVocab, one);
         const bool is_float = name == "f32" || name == "f64";
         if (!is_float)
-            list.add("A14-scores-of-" + name, kScores,
-                     make_tiny_llama_spm().set_raw(kScores, kArrayTypeId, value));
+            list.add_change("A14-scores-of-" + name, kScores, make_tiny_llama_spm,
+                            [=](GgufWriter& w) { w.set_raw(kScores, kArrayTypeId, value); });
         if (is_float || name == "string") {
-            list.add("A14-types-of-" + name, kTypes,
-                     make_tiny_llama().set_raw(kTypes, kArrayTypeId, value));
-            list.add("A14-spm-types-of-" + name, kTypes,
-                     make_tiny_llama_spm().set_raw(kTypes, kArrayTypeId, value));
+            list.add_change("A14-types-of-" + name, kTypes, make_tiny_llama,
+                            [=](GgufWriter& w) { w.set_raw(kTypes, kArrayTypeId, value); });
+            list.add_change("A14-spm-types-of-" + name, kTypes, make_tiny_llama_spm,
+                            [=](GgufWriter& w) { w.set_raw(kTypes, kArrayTypeId, value); });
         }
         if (name != "string") {
-            list.add("A14-tokens-of-" + name, kTokens,
-                     make_tiny_llama().set_raw(kTokens, kArrayTypeId, value));
-            list.add("A14-merges-of-" + name, kMerges,
-                     make_tiny_llama().set_raw(kMerges, kArrayTypeId, value));
+            list.add_change("A14-tokens-of-" + name, kTokens, make_tiny_llama,
+                            [=](GgufWriter& w) { w.set_raw(kTokens, kArrayTypeId, value); });
+            list.add_change("A14-merges-of-" + name, kMerges, make_tiny_llama,
+                            [=](GgufWriter& w) { w.set_raw(kMerges, kArrayTypeId, value); });
         }
     });
     for (const uint64_t count : {uint64_t{0}, uint64_t{1}, uint64_t{kNumVocab - 1},
                                  uint64_t{kNumVocab + 1}, uint64_t{100'000}}) {
         const std::string name = std::to_string(count);
-        list.add(
-            "A14-scores-count-" + name, kScores,
-            make_tiny_llama_spm().set_raw(kScores, kArrayTypeId, repeated(6, count, le(0.0f))));
-        list.add("A14-types-count-" + name, kTypes,
-                 make_tiny_llama().set_raw(kTypes, kArrayTypeId, repeated(5, count, le(1))));
-        list.add("A14-spm-types-count-" + name, kTypes,
-                 make_tiny_llama_spm().set_raw(kTypes, kArrayTypeId, repeated(5, count, le(1))));
+        list.add_change(
+            "A14-scores-count-" + name, kScores, make_tiny_llama_spm,
+            [=](GgufWriter& w) { w.set_raw(kScores, kArrayTypeId, repeated(6, count, le(0.0f))); });
+        list.add_change("A14-types-count-" + name, kTypes, make_tiny_llama, [=](GgufWriter& w) {
+            w.set_raw(kTypes, kArrayTypeId, repeated(5, count, le(1)));
+        });
+        list.add_change(
+            "A14-spm-types-count-" + name, kTypes, make_tiny_llama_spm,
+            [=](GgufWriter& w) { w.set_raw(kTypes, kArrayTypeId, repeated(5, count, le(1))); });
     }
     for (const int32_t type : {-1, 7, 255, std::numeric_limits<int32_t>::max()}) {
         std::vector<int32_t> types(kNumVocab, 1);
         types[5] = type;
-        list.add("A14-type-" + std::to_string(type), kTypes,
-                 make_tiny_llama().set_numbers(kTypes, types));
+        list.add_change("A14-type-" + std::to_string(type), kTypes, make_tiny_llama,
+                        [=](GgufWriter& w) { w.set_numbers(kTypes, types); });
     }
     std::vector<float> scores(kNumVocab, 0.0f);
     scores[3] = std::numeric_limits<float>::quiet_NaN();
-    list.add("A14-score-nan", kScores, make_tiny_llama_spm().set_numbers(kScores, scores));
-    list.add("A14-no-scores", kScores, make_tiny_llama_spm().remove(kScores));
+    list.add_change("A14-score-nan", kScores, make_tiny_llama_spm,
+                    [=](GgufWriter& w) { w.set_numbers(kScores, scores); });
+    list.add_change("A14-no-scores", kScores, make_tiny_llama_spm,
+                    [=](GgufWriter& w) { w.remove(kScores); });
 }
 
 void add_keys(MalformedList& list) {
     for (const auto& [key, name] : {std::pair{kTokens, "tokens"}, {kMerges, "merges"}}) {
         const std::string id = std::string("A14-") + name;
-        list.add(id + "-missing", key, make_tiny_llama().remove(key));
-        list.add(id + "-a-string", key, make_tiny_llama().set_string(key, "text"));
-        list.add(id + "-a-number", key, make_tiny_llama().set(key, uint32_t{5}));
+        list.add_change(id + "-missing", key, make_tiny_llama,
+                        [=](GgufWriter& w) { w.remove(key); });
+        list.add_change(id + "-a-string", key, make_tiny_llama,
+                        [=](GgufWriter& w) { w.set_string(key, "text"); });
+        list.add_change(id + "-a-number", key, make_tiny_llama,
+                        [=](GgufWriter& w) { w.set(key, uint32_t{5}); });
     }
     // The embedding then has more rows than there are tokens: either may be named.
-    list.add("C3-no-tokens", kTokens + "|vocabulary has 0 tokens",
-             make_tiny_llama().set_strings(kTokens, {}));
-    list.add("C3-one-token", kTypes + "|token_embd.weight|vocab_size",
-             make_tiny_llama().set_strings(kTokens, {"a"}));
+    list.add_change("C3-no-tokens", kTokens + "|vocabulary has 0 tokens", make_tiny_llama,
+                    [=](GgufWriter& w) { w.set_strings(kTokens, {}); });
+    list.add_change("C3-one-token", kTypes + "|token_embd.weight|vocab_size", make_tiny_llama,
+                    [=](GgufWriter& w) { w.set_strings(kTokens, {"a"}); });
     const std::string model = "tokenizer.ggml.model";
-    list.add("kind-missing", model, make_tiny_llama().remove(model));
-    list.add("kind-unknown", model, make_tiny_llama().set_string(model, "no-such"));
-    list.add("kind-control", model, make_tiny_llama().set_string(model, "\x1B[2J"));
-    list.add("kind-number", model, make_tiny_llama().set(model, uint32_t{1}));
-    list.add("pre-number", "tokenizer.ggml.pre",
-             make_tiny_llama().set("tokenizer.ggml.pre", uint32_t{1}));
+    list.add_change("kind-missing", model, make_tiny_llama,
+                    [=](GgufWriter& w) { w.remove(model); });
+    list.add_change("kind-unknown", model, make_tiny_llama,
+                    [=](GgufWriter& w) { w.set_string(model, "no-such"); });
+    list.add_change("kind-control", model, make_tiny_llama,
+                    [=](GgufWriter& w) { w.set_string(model, "\x1B[2J"); });
+    list.add_change("kind-number", model, make_tiny_llama,
+                    [=](GgufWriter& w) { w.set(model, uint32_t{1}); });
+    list.add_change("pre-number", "tokenizer.ggml.pre", make_tiny_llama,
+                    [=](GgufWriter& w) { w.set("tokenizer.ggml.pre", uint32_t{1}); });
     for (const std::string key :
          {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
           "tokenizer.ggml.unknown_token_id", "tokenizer.ggml.padding_token_id"}) {
-        list.add("C3-" + key + "-string", key, make_tiny_llama().set_string(key, "1"));
-        list.add("C3-" + key + "-float", key, make_tiny_llama().set(key, 1.0f));
+        list.add_change("C3-" + key + "-string", key, make_tiny_llama,
+                        [=](GgufWriter& w) { w.set_string(key, "1"); });
+        list.add_change("C3-" + key + "-float", key, make_tiny_llama,
+                        [=](GgufWriter& w) { w.set(key, 1.0f); });
     }
     for (const std::string key : {"tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token"})
-        list.add("C3-" + key + "-number", key, make_tiny_llama().set(key, uint32_t{1}));
+        list.add_change("C3-" + key + "-number", key, make_tiny_llama,
+                        [=](GgufWriter& w) { w.set(key, uint32_t{1}); });
 }
 
 void add_byte_tokens(MalformedList& list) {
@@ -140,14 +154,16 @@ void add_byte_tokens(MalformedList& list) {
     std::vector<int32_t> types(kNumVocab, 6);
     types[0] = 2, types[1] = types[2] = 3, types[kNumVocab - 1] = types[kNumVocab - 2] = 1;
     types[3 + 10] = 1;
-    list.add("C4-byte-missing", "there are 255 byte tokens",
-             make_tiny_llama_spm().set_numbers(kTypes, types));
+    list.add_change("C4-byte-missing", "there are 255 byte tokens", make_tiny_llama_spm,
+                    [=](GgufWriter& w) { w.set_numbers(kTypes, types); });
 }
 
 void add_merges(MalformedList& list) {
     for (const char* merge : {"", " ", "a", "ab", "a ", "  "})
-        list.add("merge-\"" + std::string(merge) + "\"", kMerges,
-                 make_tiny_llama().set_strings(kMerges, {"h e", merge}));
+        list.add_change("merge-\"" + std::string(merge) + "\"", kMerges, make_tiny_llama,
+                        [=](GgufWriter& w) {
+                            w.set_strings(kMerges, {"h e", merge});
+                        });
 }
 
 }  // namespace

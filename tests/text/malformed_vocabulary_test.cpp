@@ -57,7 +57,9 @@ TEST_CASE("Tokenizer: the tiny models' vocabularies give back every text", "[tex
 
 TEST_CASE("Tokenizer: every malformed vocabulary is refused with its cause", "[text][quick]") {
     hokku::testing::check_malformed_files(
-        [](RefusedBy layer) { return layer == RefusedBy::tokenizer; }, 60, load);
+        {.is_wanted = [](RefusedBy layer) { return layer == RefusedBy::tokenizer; },
+         .min_num_files = 100,
+         .attempt = hokku::testing::in_child(load)});
 }
 
 TEST_CASE("Tokenizer: special ids outside the vocabulary count as absent", "[text][quick]") {

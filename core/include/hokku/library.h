@@ -21,7 +21,8 @@ Result<std::filesystem::path> data_folder();
 Result<std::filesystem::path> library_folder();
 /// The model files of the library (of a split set, the first shard), sorted by name.
 Result<std::vector<std::filesystem::path>> list_models();
-/// An existing path stands for itself; otherwise a file name in the library, with or without
+/// A path with a folder in it, or of an existing file, stands for itself, whether it can be opened
+/// or not; otherwise a file name in the library, with or without
 /// ".gguf"; otherwise the one library model whose name starts with `name_or_path`, ignoring case
 /// and punctuation ("smollm2"). Empty means the starter model.
 /// Errors : io naming the folder and the models in it; bad_argument when several match.
