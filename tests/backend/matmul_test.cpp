@@ -11,24 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "backend/available_kernels.h"
 #include "backend/cpu/thread_team.h"
 #include "backend/quant_blocks.h"
 #include "support/catch.h"
 
 using namespace hokku;
 using namespace hokku::cpu;
+using hokku::testing::available_tables;
 using hokku::testing::BlockKind;
 using hokku::testing::GuardedMatrix;
 
 namespace {
-
-std::vector<const KernelTable*> available_tables() {
-    std::vector<const KernelTable*> tables;
-    for (const char* name : {"reference", "avx2", "avx512"}) {
-        if (const KernelTable* table = find_kernels(name)) tables.push_back(table);
-    }
-    return tables;
-}
 
 /// Normally distributed, one in a hundred six times as large (as real activations are); at an
 /// address that is aligned to 4 bytes only.

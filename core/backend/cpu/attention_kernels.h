@@ -31,7 +31,7 @@ struct AttentionTile {
     float* maxima = nullptr;   ///< [num_queries]: largest logit; of no meaning where weight is 0
     float* weights = nullptr;  ///< [num_queries]: sum of exp(s - max); 0: no position is visible
 };
-inline constexpr uint32_t kAttentionTile = 8;
+inline constexpr uint32_t kAttentionTile = 24;
 
 struct AttentionKernels {
     void (*run_tile)(const AttentionTile& tile);

@@ -20,6 +20,8 @@ struct Tables {
         fill_avx512_activations(matmul);
         fill_avx512_gemv(matmul);
         fill_avx512_gemm(matmul);
+        fill_avx512_attention(attention);
+        fill_avx512_elementwise(table);
         table.name = "avx512";
         table.matmul = &matmul;
         table.attention = &attention;

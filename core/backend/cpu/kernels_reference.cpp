@@ -75,11 +75,13 @@ void silu_mul(float* gate, const float* up, size_t n) {
     activate(gate, up, n, [](float x) { return x / (1.0f + std::exp(-x)); });
 }
 
-/// Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, the tanh form.
+/// x (1 + tanh y) / 2 with y = sqrt(2 / pi) (x + 0.044715 x^3), as x / (1 + e^-2y), which keeps its
+/// digits for negative x. Source: Hendrycks & Gimpel 2016, arXiv:1606.08415.
 void gelu_tanh_mul(float* gate, const float* up, size_t n) {
     constexpr float kSqrtTwoOverPi = 0.79788456080286535588f;
     activate(gate, up, n, [](float x) {
-        return 0.5f * x * (1.0f + std::tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
+        const float y = kSqrtTwoOverPi * (x + 0.044715f * x * x * x);
+        return x / (1.0f + std::exp(-2.0f * y));
     });
 }
 

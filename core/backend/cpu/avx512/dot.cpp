@@ -19,7 +19,7 @@ void dot_tile(const float* w, const float* x, size_t x_stride, size_t n, float* 
     for (auto& row : sums) {
         for (__m512& sum : row) sum = _mm512_setzero_ps();
     }
-    const auto step = [&](size_t i, __mmask16 lanes) __attribute__((always_inline)) {
+    const auto step = [&](size_t i, __mmask16 lanes) HOKKU_LAMBDA {
         __m512 xs[kRows];
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {

@@ -11,6 +11,7 @@ namespace hokku::cpu {
 namespace {
 
 #define HOKKU_INLINE inline __attribute__((always_inline))
+#define HOKKU_LAMBDA __attribute__((always_inline))
 
 HOKKU_INLINE __m512i load_bytes(const void* p) {
     return _mm512_loadu_si512(p);
