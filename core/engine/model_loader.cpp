@@ -152,7 +152,8 @@ class GgufModelLoader : public ModelLoader {
                                                    .exact = options.exact,
                                                    .num_kv_blocks = loaded.num_kv_blocks,
                                                    .max_step_tokens = loaded.max_step_tokens,
-                                                   .max_step_logits = kMaxStepLogits}));
+                                                   .max_step_logits = kMaxStepLogits,
+                                                   .context_tokens = loaded.info.context_tokens}));
         const BackendInfo& backend = loaded.backend->info();
         loaded.info.device = backend.device;
         loaded.info.kernels = backend.kernels;
