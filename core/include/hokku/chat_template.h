@@ -30,7 +30,8 @@ struct TemplateInput {
 struct TemplateLimits {
     uint64_t max_steps = 50'000'000;
     size_t max_output_bytes = 16u << 20;
-    size_t max_depth = 200;
+    size_t max_memory_bytes = 48u << 20;  ///< Beyond the input itself.
+    size_t max_depth = 200;               ///< Of nesting in the template, and of recursion.
 };
 
 /// Errors : bad_template with line and column, or with the template's own raise_exception text;
