@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "constraint/grammar_constraint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/try.h"
+#include "base/utf8.h"
+
+namespace hokku::constraint {
+
+namespace {
+
+/// Frames handled for one answer; some 10 million a second on one core of a 2020s desktop.
+constexpr uint64_t kWorkPerCall = 4'000'000;
+constexpr size_t kMaxMemoryBytes = 64u << 20, kMaxLiveBytes = 48u << 20;
+
+}  // namespace
+
+GrammarConstraint::GrammarConstraint(std::shared_ptr<const Grammar> grammar,
+                                     std::shared_ptr<const ConstraintVocabulary> vocabulary)
+    : vocabulary_(std::move(vocabulary)),
+      matcher_(std::move(grammar)),
+      masks_(vocabulary_->trie()) {}
+
+Result<std::unique_ptr<Constraint>> GrammarConstraint::create(
+    std::shared_ptr<const Grammar> grammar,
+    std::shared_ptr<const ConstraintVocabulary> vocabulary) {
+    std::unique_ptr<GrammarConstraint> made(
+        new GrammarConstraint(std::move(grammar), std::move(vocabulary)));
+    made->matcher_.allow_work(kWorkPerCall);
+    made->states_.push_back(made->matcher_.start());
+    if (made->matcher_.is_exhausted()) return made->too_ambiguous();
+    return std::unique_ptr<Constraint>(std::move(made));
+}
+
+Error GrammarConstraint::too_ambiguous() const {
+    return {ErrorCode::limit_exceeded, "the grammar is too ambiguous to be followed",
+            fmt::format("after {} tokens", num_accepted()),
+            fmt::format("at most {} ways at a time", kWorkPerCall)};
+}
+
+/// Gives memory back before the limit; what is needed for the text so far stays.
+Result<void> GrammarConstraint::make_room() {
+    if (matcher_.memory_bytes() <= kMaxMemoryBytes) return {};
+    const std::vector<StackSetId> known = masks_.known_sets();
+    std::vector<StackSetId> roots = states_;
+    roots.insert(roots.end(), known.begin(), known.end());
+    matcher_.collect(roots);
+    std::copy_n(roots.begin(), states_.size(), states_.begin());
+    masks_.rename_sets(known,
+                       {roots.begin() + static_cast<ptrdiff_t>(states_.size()), roots.end()});
+    if (matcher_.memory_bytes() <= kMaxLiveBytes) return {};
+    return Error{ErrorCode::limit_exceeded, "the text has become too long for its constraint",
+                 fmt::format("after {} tokens", num_accepted()),
+                 fmt::format("a state of at most {} MB", kMaxLiveBytes >> 20)};
+}
+
+Result<void> GrammarConstraint::allowed_tokens(TokenMask& mask) {
+    if (has_ended())
+        return Error{ErrorCode::bad_argument, "the generation has ended", "",
+                     "no more tokens, or a rollback"};
+    HOKKU_CHECK(make_room());
+    mask.clear();
+    matcher_.allow_work(kWorkPerCall);
+    masks_.add_allowed(matcher_, states_.back(), mask);
+    if (matcher_.is_exhausted()) {
+        mask.clear();
+        return too_ambiguous();
+    }
+    for (const TokenId id : vocabulary_->trie().end_tokens()) {
+        if (is_complete()) {
+            mask.set(static_cast<size_t>(id));
+        } else {
+            mask.reset(static_cast<size_t>(id));
+        }
+    }
+    return {};
+}
+
+Result<void> GrammarConstraint::accept(TokenId token) {
+    const TokenTrie& trie = vocabulary_->trie();
+    const auto refuse = [&]() {
+        const bool is_known = token >= 0 && static_cast<size_t>(token) < vocabulary_->num_tokens();
+        const std::string text =
+            is_known ? to_printable(vocabulary_->tokenizer().token_text(token), 40) : "none";
+        return Error{ErrorCode::bad_argument,
+                     fmt::format("token {} (\"{}\") is not allowed here", token, text),
+                     fmt::format("after {} tokens", num_accepted()), "one of the allowed tokens"};
+    };
+    if (has_ended() || token < 0 || static_cast<size_t>(token) >= vocabulary_->num_tokens())
+        return refuse();
+    if (vocabulary_->ends_generation(token)) {
+        if (!is_complete()) return refuse();
+        states_.push_back(StackPool::kNothing);
+        return {};
+    }
+    HOKKU_CHECK(make_room());
+    matcher_.allow_work(kWorkPerCall);
+    const std::string_view bytes = trie.bytes(token);
+    StackSetId state = bytes.empty() ? StackPool::kNothing : states_.back();
+    for (const char byte : bytes) {
+        state = matcher_.step(state, static_cast<uint8_t>(byte));
+        if (state == StackPool::kNothing) break;
+    }
+    const StackSetId named =
+        matcher_.step_token(states_.back(), static_cast<uint32_t>(token), !bytes.empty());
+    state = matcher_.unite(state, named);
+    if (matcher_.is_exhausted()) return too_ambiguous();
+    if (state == StackPool::kNothing) return refuse();
+    states_.push_back(state);
+    return {};
+}
+
+void GrammarConstraint::rollback(size_t num_tokens) {
+    states_.resize(states_.size() - std::min(num_tokens, num_accepted()));
+}
+
+bool GrammarConstraint::is_complete() const {
+    return matcher_.is_complete(states_.back());
+}
+
+bool GrammarConstraint::is_finished() const {
+    return has_ended() || (is_complete() && matcher_.pool().frames(states_.back()).empty());
+}
+
+std::unique_ptr<Constraint> GrammarConstraint::clone() const {
+    std::unique_ptr<GrammarConstraint> copy(
+        new GrammarConstraint(matcher_.shared_grammar(), vocabulary_));
+    copy->matcher_ = matcher_;
+    copy->states_ = states_;
+    return copy;
+}
+
+}  // namespace hokku::constraint
