@@ -16,15 +16,20 @@ namespace fs = std::filesystem;
 
 /// Layers by height. Only lower ones, and the layer itself, may be included.
 const std::map<std::string, int> kHeights = {
-    {"base", 0},    {"gguf", 1}, {"text", 2},     {"model", 2},
-    {"backend", 3}, {"kv", 3},   {"sampling", 3}, {"engine", 4},
+    {"base", 0}, {"gguf", 1},     {"text", 2},       {"model", 2},  {"backend", 3},
+    {"kv", 3},   {"sampling", 3}, {"constraint", 3}, {"engine", 4},
 };
 
 /// The layer whose types a public header describes. Those not listed belong to engine.
 const std::map<std::string, std::string> kPublicHeaders = {
-    {"error.h", "base"},         {"result.h", "base"},    {"model_file.h", "gguf"},
-    {"chat_template.h", "text"}, {"tokenizer.h", "text"}, {"prompt_part.h", "text"},
+    {"error.h", "base"},
+    {"result.h", "base"},
+    {"model_file.h", "gguf"},
+    {"chat_template.h", "text"},
+    {"tokenizer.h", "text"},
+    {"prompt_part.h", "text"},
     {"sampling.h", "text"},  // plain data
+    {"constraint.h", "constraint"},
 };
 
 struct Line {
