@@ -8,6 +8,9 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "base/try.h"
 
@@ -25,6 +28,10 @@ constexpr uint32_t kFixed32 = 5;
 void put_varint(std::string& out, uint64_t value) {
     for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>((value & 0x7F) | 0x80));
     out.push_back(static_cast<char>(value));
+}
+
+uint64_t varint_size(uint64_t value) {
+    return (static_cast<uint64_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 
 void put_tag(std::string& out, uint32_t field, uint32_t wire_type) {
@@ -48,13 +55,13 @@ void put_float(std::string& out, uint32_t field, float value) {
     for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(bits >> shift));
 }
 
-void put_piece(std::string& out, std::string_view text, float score, PieceType type,
-               std::string& buffer) {
-    buffer.clear();
-    put_bytes(buffer, 1, text);
-    put_float(buffer, 2, score);
-    put_number(buffer, 3, static_cast<uint64_t>(type));
-    put_bytes(out, 1, buffer);
+void put_piece(std::string& out, std::string_view text, float score, PieceType type) {
+    put_tag(out, 1, kBytes);
+    // The three fields have tags of one byte; the score takes four bytes, the type one.
+    put_varint(out, 1 + varint_size(text.size()) + text.size() + 5 + 2);
+    put_bytes(out, 1, text);
+    put_float(out, 2, score);
+    put_number(out, 3, static_cast<uint64_t>(type));
 }
 
 void put_settings(std::string& out, size_t num_pieces, bool byte_fallback) {
@@ -95,9 +102,10 @@ std::string unmatchable_name(size_t index) {
 constexpr size_t kMaxUnusedBytes = 256;
 
 bool crosses_space(std::string_view escaped) {
-    const size_t first = escaped.find_first_not_of(kSpaceSign);
-    return first != std::string_view::npos &&
-           escaped.find(kSpaceSign, first) != std::string_view::npos;
+    size_t sign = escaped.find(kSpaceSign);
+    size_t run_end = 0;  // of the signs that the piece starts with
+    for (; sign == run_end; sign = escaped.find(kSpaceSign, run_end)) run_end += kSpaceSign.size();
+    return sign != std::string_view::npos;
 }
 
 Result<size_t> count_byte_tokens(const Vocabulary& vocabulary, std::string_view where) {
@@ -122,6 +130,33 @@ Result<size_t> count_byte_tokens(const Vocabulary& vocabulary, std::string_view 
     return num_bytes;
 }
 
+// For each normal and unused token, whether the library may know it by its name: it is not empty,
+// and the first of that name. Names that differ only in how a space is written are equal.
+std::vector<bool> find_first_of_equals(const Vocabulary& vocabulary, TokenTable& by_text) {
+    const StringBlock& texts = vocabulary.texts();
+    by_text = TokenTable(vocabulary.size(), random_seed());
+    std::vector<bool> is_first(vocabulary.size());
+    std::vector<size_t> spaced;
+    for (size_t index = 0; index < vocabulary.size(); ++index) {
+        const TokenKind kind = vocabulary.kind(static_cast<TokenId>(index));
+        if (kind != TokenKind::normal && kind != TokenKind::unused) continue;
+        const std::string_view text = texts[index];
+        is_first[index] =
+            by_text.insert(texts.bytes(), texts.offset(index), static_cast<uint32_t>(text.size()),
+                           static_cast<TokenId>(index)) &&
+            !text.empty();
+        if (text.find(' ') != std::string_view::npos) spaced.push_back(index);
+    }
+    std::unordered_set<std::string> names;
+    for (const size_t index : spaced) {
+        std::string name;
+        append_escaped(texts[index], name);
+        if (by_text.find(texts.bytes(), name) || !names.insert(std::move(name)).second)
+            is_first[index] = false;
+    }
+    return is_first;
+}
+
 }  // namespace
 
 void append_escaped(std::string_view text, std::string& out) {
@@ -143,36 +178,25 @@ Result<SentencePieceProto> write_sentencepiece_proto(const Vocabulary& vocabular
     proto.num_tokens = vocabulary.size();
     proto.cuts_at_spaces = true;
     proto.bytes.reserve(vocabulary.texts().bytes().size() + vocabulary.size() * 14);
-    // Texts as they are written, to find those that would be there twice.
-    StringBlock names;
-    names.reserve(vocabulary.size(), vocabulary.texts().bytes().size() * 2);
-    TokenTable matched(vocabulary.size(), random_seed());
-    std::string buffer;
+    const std::vector<bool> is_first = find_first_of_equals(vocabulary, proto.plain_tokens);
+    std::string name;
     for (size_t index = 0; index < vocabulary.size(); ++index) {
         const auto id = static_cast<TokenId>(index);
-        PieceType type = type_of(vocabulary.kind(id));
-        if (unknown == id) type = PieceType::unknown;
-        append_escaped(vocabulary.text(id), names.bytes());
-        names.end_string();
-        const std::string_view name = names[index];
+        const PieceType type = unknown == id ? PieceType::unknown : type_of(vocabulary.kind(id));
+        name.clear();
+        append_escaped(vocabulary.text(id), name);
         const bool is_matched = type == PieceType::normal || type == PieceType::unused;
-        bool is_usable = type == PieceType::byte;
-        if (is_matched)
-            is_usable = !name.empty() && name.size() <= kMaxTokenTextBytes &&
-                        !(type == PieceType::unused && name.size() > kMaxUnusedBytes) &&
-                        matched.insert(names.bytes(), names.offset(index),
-                                       static_cast<uint32_t>(name.size()), id);
-        if (is_matched && is_usable && crosses_space(name)) proto.cuts_at_spaces = false;
-        constexpr float kLargest = std::numeric_limits<float>::max();
-        const float score = std::clamp(scores[index], -kLargest, kLargest);
-        if (is_usable) {
-            put_piece(proto.bytes, name, score, type, buffer);
-        } else {
-            put_piece(proto.bytes, unmatchable_name(index), score, type, buffer);
+        const bool is_too_long = type == PieceType::unused && name.size() > kMaxUnusedBytes;
+        if (is_matched && is_first[index] && !is_too_long) {
+            if (crosses_space(name)) proto.cuts_at_spaces = false;
+        } else if (type != PieceType::byte) {
+            name = unmatchable_name(index);
         }
+        constexpr float kLargest = std::numeric_limits<float>::max();
+        put_piece(proto.bytes, name, std::clamp(scores[index], -kLargest, kLargest), type);
     }
     if (!unknown)
-        put_piece(proto.bytes, unmatchable_name(vocabulary.size()), 0, PieceType::unknown, buffer);
+        put_piece(proto.bytes, unmatchable_name(vocabulary.size()), 0, PieceType::unknown);
     put_settings(proto.bytes, vocabulary.size() + (unknown ? 0 : 1), proto.has_byte_fallback);
     return proto;
 }

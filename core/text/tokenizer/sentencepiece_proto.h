@@ -28,6 +28,8 @@ struct SentencePieceProto {
     /// No normal piece goes on past a space: text may be cut before any space that follows
     /// something else without a change to its tokens.
     bool cuts_at_spaces = false;
+    /// Normal and unused tokens by their text in the file, as keys in the vocabulary's texts.
+    TokenTable plain_tokens{0, 0};
 };
 
 /// A BPE model without normalisation or prefix. Only normal pieces, unused ones and the byte

@@ -65,21 +65,13 @@ SentencePieceTokenizer::SentencePieceTokenizer(TokenizerParts parts,
       options_(std::move(options)),
       num_library_tokens_(layout.num_tokens),
       cuts_at_spaces_(layout.cuts_at_spaces),
-      normals_(vocabulary().size(), random_seed()) {
-    const StringBlock& texts = vocabulary().texts();
-    for (size_t index = 0; index < texts.size(); ++index) {
-        const auto id = static_cast<TokenId>(index);
-        if (vocabulary().kind(id) == TokenKind::normal)
-            normals_.insert(texts.bytes(), texts.offset(index),
-                            static_cast<uint32_t>(texts[index].size()), id);
-    }
-}
+      plain_tokens_(std::move(layout.plain_tokens)) {}
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
 std::optional<TokenId> SentencePieceTokenizer::find_token(std::string_view text) const {
     if (const auto id = vocabulary().find_special(text)) return id;
-    return normals_.find(vocabulary().texts().bytes(), text);
+    return plain_tokens_.find(vocabulary().texts().bytes(), text);
 }
 
 void SentencePieceTokenizer::append_text_bytes(TokenId id, std::string& out) const {

@@ -57,7 +57,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     SentencePieceOptions options_;
     size_t num_library_tokens_ = 0;
     bool cuts_at_spaces_ = false;
-    TokenTable normals_{0, 0};
+    TokenTable plain_tokens_;
 };
 
 }  // namespace hokku
