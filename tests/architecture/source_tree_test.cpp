@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/golden.h"
 
 namespace {
 
@@ -44,7 +45,7 @@ struct Line {
 /// Calls visit(line) for each line of each source file below `folder` of the project.
 template <class Visit>
 void visit_lines(const std::string& folder, Visit&& visit) {
-    const fs::path root = fs::path(HOKKU_SOURCE_DIR) / folder;
+    const fs::path root = hokku::testing::source_folder() / folder;
     if (!fs::exists(root)) return;
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
         const std::string extension = entry.path().extension().string();
@@ -111,7 +112,7 @@ TEST_CASE("core: includes point to lower layers only", "[architecture][quick]") 
 }
 
 TEST_CASE("app: only public headers of the library are included", "[architecture][quick]") {
-    const fs::path core = fs::path(HOKKU_SOURCE_DIR) / "core";
+    const fs::path core = hokku::testing::source_folder() / "core";
     visit_lines("app", [&](const Line& line) {
         const fs::path target = included(line.text, '"', '"');
         if (target.empty()) return;

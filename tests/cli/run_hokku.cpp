@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "support/gguf_writer.h"
+#include "support/golden.h"
 
 namespace hokku::testing {
 
@@ -43,7 +44,7 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
     write_file(in, input.text);
     write_file(out, "");
     write_file(err, "");
-    const std::string program = std::string(HOKKU_BINARY_DIR) + "/bin/hokku";
+    const std::string program = (binary_folder() / "bin" / "hokku").string();
     std::vector<char*> argv{const_cast<char*>(program.c_str())};
     for (const std::string& argument : arguments) {
         argv.push_back(const_cast<char*>(argument.c_str()));

@@ -9,8 +9,16 @@ namespace hokku::testing {
 
 namespace fs = std::filesystem;
 
+fs::path source_folder() {
+    return HOKKU_SOURCE_DIR;
+}
+
+fs::path binary_folder() {
+    return HOKKU_BINARY_DIR;
+}
+
 std::optional<fs::path> find_golden(std::string_view relative) {
-    const fs::path path = fs::path(HOKKU_SOURCE_DIR) / ".." / "shared" / "golden" / relative;
+    const fs::path path = source_folder() / ".." / "shared" / "golden" / relative;
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return std::nullopt;
     return fs::weakly_canonical(path);

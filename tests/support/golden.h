@@ -9,6 +9,10 @@
 
 namespace hokku::testing {
 
+/// The checkout's top folder, and the build folder that the tests were built in.
+std::filesystem::path source_folder();
+std::filesystem::path binary_folder();
+
 /// Path of `relative` in the golden folder beside the checkout; nullopt where it does not exist.
 std::optional<std::filesystem::path> find_golden(std::string_view relative);
 
