@@ -23,10 +23,11 @@ using namespace hokku::testing;
 namespace {
 
 /// Models that between them have windows, experts, q/k norms, biases and both RoPE pairings.
-const std::vector<std::string> kModels = {"llama_bias", "gemma3", "qwen2moe", "olmo3", "gemma2"};
+const std::vector<std::string> kModels = {"llama_bias", "gemma3_w16", "qwen2moe", "olmo3",
+                                          "gemma2"};
 
 std::vector<int32_t> long_text(const std::string& name) {
-    const auto cases = read_golden_cases(*find_golden("arch/" + name + "/visible.json"));
+    const auto cases = read_golden_cases(*find_golden_or_copy("arch/" + name + "/visible.json"));
     REQUIRE(cases.size() == 3);
     std::vector<int32_t> tokens;
     for (int repeat = 0; repeat < 4; ++repeat)
@@ -39,11 +40,11 @@ std::vector<int32_t> long_text(const std::string& name) {
 
 TEST_CASE("Forward: a prompt in pieces of 1, 7 and 64 gives the logits of one step",
           "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
     for (const std::string& name : kModels) {
         INFO("model " << name);
-        const auto runner =
-            open_or_fail(*find_golden("arch/" + name + "/model.gguf"), {.max_step_logits = 256});
+        const auto path = find_golden_or_copy("arch/" + name + "/model.gguf");
+        if (!path) continue;  // the two of tests/data are always there
+        const auto runner = open_or_fail(*path, {.max_step_logits = 256});
         const std::vector<int32_t> tokens = long_text(name);
         const auto whole = value_of(runner->evaluate(tokens, 256));
         for (const uint32_t chunk : {1u, 7u, 64u})
@@ -52,13 +53,13 @@ TEST_CASE("Forward: a prompt in pieces of 1, 7 and 64 gives the logits of one st
 }
 
 TEST_CASE("Forward: the number of threads does not change the logits", "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
-    for (const std::string name : {"gemma3", "qwen2moe"}) {
+    for (const std::string name : {"gemma3_w16", "qwen2moe"}) {
         INFO("model " << name);
-        const auto path = *find_golden("arch/" + name + "/model.gguf");
+        const auto path = find_golden_or_copy("arch/" + name + "/model.gguf");
+        if (!path) continue;  // the two of tests/data are always there
         const std::vector<int32_t> tokens = long_text(name);
-        const auto one = open_or_fail(path, {.num_threads = 1, .max_step_logits = 256});
-        const auto two = open_or_fail(path, {.num_threads = 2, .max_step_logits = 256});
+        const auto one = open_or_fail(*path, {.num_threads = 1, .max_step_logits = 256});
+        const auto two = open_or_fail(*path, {.num_threads = 2, .max_step_logits = 256});
         for (const uint32_t chunk : {1u, 256u})
             CHECK(value_of(one->evaluate(tokens, chunk)) == value_of(two->evaluate(tokens, chunk)));
     }
@@ -66,11 +67,11 @@ TEST_CASE("Forward: the number of threads does not change the logits", "[backend
 
 TEST_CASE("Forward: sequences of different lengths in one step equal each alone",
           "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
     for (const std::string& name : kModels) {
         INFO("model " << name);
-        const auto path = *find_golden("arch/" + name + "/model.gguf");
-        const auto runner = open_or_fail(path, {.num_sequences = 3});
+        const auto path = find_golden_or_copy("arch/" + name + "/model.gguf");
+        if (!path) continue;  // the two of tests/data are always there
+        const auto runner = open_or_fail(*path, {.num_sequences = 3});
         const std::vector<int32_t> text = long_text(name);
         const std::span<const int32_t> all(text);
         const std::vector<std::span<const int32_t>> prompts = {
@@ -108,9 +109,8 @@ TEST_CASE("Forward: sequences of different lengths in one step equal each alone"
 }
 
 TEST_CASE("Forward: only the rows asked for have logits, in their order", "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
-    const auto runner = open_or_fail(*find_golden("arch/llama/model.gguf"));
-    const std::vector<int32_t> tokens = long_text("llama");
+    const auto runner = open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"));
+    const std::vector<int32_t> tokens = long_text("llama_bias");
     const auto all = value_of(runner->evaluate(std::span(tokens).first(50), 64));
     const StepSequence sequence{0, 50, 0, runner->blocks(0)};
     const std::vector<uint32_t> rows = {3, 17, 49};
@@ -123,9 +123,9 @@ TEST_CASE("Forward: only the rows asked for have logits, in their order", "[back
 }
 
 TEST_CASE("Forward: a copied KV block continues as the original", "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
-    const auto runner = open_or_fail(*find_golden("arch/gemma3/model.gguf"), {.num_sequences = 2});
-    const std::vector<int32_t> tokens = long_text("gemma3");
+    const auto runner =
+        open_or_fail(*find_golden_or_copy("arch/gemma3_w16/model.gguf"), {.num_sequences = 2});
+    const std::vector<int32_t> tokens = long_text("gemma3_w16");
     value_of(runner->append(std::span(tokens).first(40)));
     runner->backend().copy_block(runner->blocks(0)[0], runner->blocks(1)[0]);
     const auto original = value_of(runner->append(std::span(tokens).subspan(40, 1)));
@@ -138,9 +138,8 @@ TEST_CASE("Forward: a copied KV block continues as the original", "[backend][qui
 }
 
 TEST_CASE("Forward: wrong steps are refused by name", "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
     const auto runner =
-        open_or_fail(*find_golden("arch/llama/model.gguf"),
+        open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"),
                      {.context_tokens = 128, .max_step_tokens = 100, .max_step_logits = 2});
     Backend& backend = runner->backend();
     const std::vector<int32_t> tokens(100, 5);
@@ -172,8 +171,7 @@ TEST_CASE("Forward: wrong steps are refused by name", "[backend][quick]") {
 }
 
 TEST_CASE("Forward: a second thread is refused", "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
-    const auto runner = open_or_fail(*find_golden("arch/llama/model.gguf"));
+    const auto runner = open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"));
     const std::vector<int32_t> tokens = {1, 2, 3};
     value_of(runner->append(tokens));
     std::string message;
@@ -185,8 +183,7 @@ TEST_CASE("Forward: a second thread is refused", "[backend][quick]") {
 }
 
 TEST_CASE("Forward: a stop request cancels the step", "[backend][quick]") {
-    if (!find_golden("arch")) return report_skip("golden/arch is not there");
-    const auto runner = open_or_fail(*find_golden("arch/llama/model.gguf"));
+    const auto runner = open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"));
     const std::vector<int32_t> tokens = {1, 2, 3};
     const StepSequence sequence{0, 3, 0, runner->blocks(0)};
     std::stop_source source;
@@ -202,8 +199,8 @@ TEST_CASE("Forward: a stop request cancels the step", "[backend][quick]") {
 
 TEST_CASE("Forward: values that are not finite are an error that names the layer",
           "[backend][quick]") {
-    const auto path = find_golden("arch/llama/model.gguf");
-    if (!path) return report_skip("golden/arch is not there");
+    const auto path = find_golden_or_copy("arch/llama_bias/model.gguf");
+    REQUIRE(path);
     std::ifstream stream(*path, std::ios::binary);
     std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
     const auto file = value_of(GgufFile::open(*path));

@@ -24,6 +24,14 @@ std::optional<fs::path> find_golden(std::string_view relative) {
     return fs::weakly_canonical(path);
 }
 
+std::optional<fs::path> find_golden_or_copy(std::string_view relative) {
+    if (auto path = find_golden(relative)) return path;
+    const fs::path copy = fs::path(HOKKU_SOURCE_DIR) / "tests" / "data" / relative;
+    std::error_code ignored;
+    if (!fs::exists(copy, ignored)) return std::nullopt;
+    return copy;
+}
+
 std::optional<fs::path> find_model(std::string_view short_name) {
     std::string file;
     if (short_name == "smollm2") file = "SmolLM2-135M-Instruct.Q4_1.gguf";

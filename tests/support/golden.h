@@ -16,6 +16,9 @@ std::filesystem::path binary_folder();
 /// Path of `relative` in the golden folder beside the checkout; nullopt where it does not exist.
 std::optional<std::filesystem::path> find_golden(std::string_view relative);
 
+/// The same, or else the copy in tests/data, which holds a few of the tiny models.
+std::optional<std::filesystem::path> find_golden_or_copy(std::string_view relative);
+
 /// Path of a downloaded test model by short name: smollm2, gemma3 or qwen2.
 /// Looks in $HOKKU_TEST_MODELS, then in the user's cache folder (hokku/models).
 std::optional<std::filesystem::path> find_model(std::string_view short_name);
