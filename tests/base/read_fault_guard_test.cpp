@@ -24,6 +24,7 @@ template <class Body>
 int status_of_child(Body&& body) {
     const pid_t child = fork();
     if (child == 0) {
+        dup2(open("/dev/null", O_WRONLY), 2);  // sanitizers report the signal at length
         body();
         _exit(0);
     }
@@ -61,8 +62,6 @@ TEST_CASE("ReadFaultGuard: a fault outside every guarded mapping still ends the 
         const Mapping guarded(folder / "file", 16384);
         const Mapping open_to_faults(folder / "file", 16384);
         const auto guard = ReadFaultGuard::watch({guarded.bytes, guarded.size});
-        // Sanitizers turn the signal into an exit status of their own.
-        signal(SIGSEGV, SIG_DFL);
         if (truncate((folder / "file").c_str(), 0) != 0 || !guard) _exit(0);
         if (touch(guarded.bytes) != 0 || !guard->take_fault()) _exit(0);
         touch(open_to_faults.bytes);
