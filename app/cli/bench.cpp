@@ -110,16 +110,19 @@ void add_bench(CLI::App& app, Action& chosen) {
     auto options = std::make_shared<BenchOptions>();
     add_model_options(command, options->model);
     command->add_option("-p,--prompt", options->prompt_tokens, "Tokens of the prompt")
+        ->type_name("N")
         ->capture_default_str()
-        ->check(CLI::Range(1u, 1u << 20));
+        ->check(in_range(1, 1 << 20));
     command->add_option("-n,--decode", options->decode_tokens, "Tokens decoded after it")
+        ->type_name("N")
         ->capture_default_str()
-        ->check(CLI::Range(0u, 1u << 20));
+        ->check(in_range(0, 1 << 20));
     command
         ->add_option("-r,--repetitions", options->repetitions,
                      "Rounds after the warm-up; the medians are shown")
+        ->type_name("N")
         ->capture_default_str()
-        ->check(CLI::Range(1u, 1000u));
+        ->check(in_range(1, 1000));
     command->add_flag("--json", options->json, "Print one JSON object");
     command->callback([&chosen, options] { chosen = [options] { return bench(*options); }; });
 }

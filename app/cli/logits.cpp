@@ -97,6 +97,8 @@ int show_logits(LogitsOptions options) {
         if (name.find('.') != std::string::npos) {
             stages[name] = std::move(numbers);
         } else {
+            // As transformers lists hidden states: the last layer's appears after the final norm.
+            if (name == "final_norm" && hidden.size() > 1) hidden.erase(hidden.size() - 1);
             hidden.push_back(std::move(numbers));
         }
     };
@@ -127,7 +129,7 @@ void add_logits(CLI::App& app, Action& chosen) {
         ->type_name("LIST");
     command->add_flag("--hidden", options->hidden,
                       "The residual stream at the last position: after the embedding, after each "
-                      "layer, after the final norm");
+                      "layer, of the last one after the final norm");
     command->add_flag("--stages", options->stages,
                       "Inner values of each layer at the last position");
     command->add_option("--chunk", options->chunk_tokens,

@@ -20,9 +20,15 @@ int run(int argc, char** argv) {
         "usage.\nMore: hokku COMMAND --help, man hokku.");
 
     hokku::cli::Action chosen;
+    hokku::cli::add_chat(app, chosen);
+    hokku::cli::add_run(app, chosen);
     hokku::cli::add_tokenize(app, chosen);
     hokku::cli::add_detokenize(app, chosen);
+    hokku::cli::add_render(app, chosen);
+    hokku::cli::add_logits(app, chosen);
     hokku::cli::add_inspect(app, chosen);
+    hokku::cli::add_bench(app, chosen);
+    hokku::cli::add_perplexity(app, chosen);
     hokku::cli::add_devices(app, chosen);
     try {
         app.parse(argc, argv);

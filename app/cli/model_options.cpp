@@ -8,15 +8,22 @@
 
 namespace hokku::cli {
 
+CLI::Validator in_range(double least, double most) {
+    return CLI::Range(least, most).description("");
+}
+
 void add_model_options(CLI::App* command, ModelOptions& options) {
     command
         ->add_option("-m,--model", options.model,
                      "Model file, or name of a model in the library; else the starter model")
         ->type_name("MODEL");
     command->add_option("-t,--threads", options.threads, "Threads; 0: one for each physical core")
-        ->check(CLI::Range(0u, 1024u));
-    command->add_option("-c,--context", options.context_tokens,
-                        "Tokens of context; 0: as many as the model was trained with");
+        ->type_name("N")
+        ->check(in_range(0, 1024));
+    command
+        ->add_option("-c,--context", options.context_tokens,
+                     "Tokens of context; 0: as many as the model was trained with")
+        ->type_name("N");
     command->add_flag("--exact", options.exact,
                       "Compute in float32 as the definition says; slow, for comparisons");
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");

@@ -12,7 +12,8 @@
 
 namespace CLI {
 class App;
-}
+class Validator;
+}  // namespace CLI
 
 namespace hokku::cli {
 
@@ -25,6 +26,9 @@ struct ModelOptions {
 
 /// Declares -m, -t, -c, --exact and --no-mmap.
 void add_model_options(CLI::App* command, ModelOptions& options);
+
+/// Accepts numbers from least to most, and keeps quiet about it in the help.
+CLI::Validator in_range(double least, double most);
 
 /// An engine with its model loaded. Ctrl-C cancels the load.
 struct LoadedModel {

@@ -142,23 +142,29 @@ void add_render(CLI::App& app, Action& chosen) {
     CLI::App* command =
         app.add_subcommand("render", "Render a conversation into a prompt with a chat template");
     auto options = std::make_shared<RenderOptions>();
-    CLI::Option_group* source = command->add_option_group("source");
-    source->add_option("-m,--model", options->model, "Take the template of this model")
+    command->add_option("-m,--model", options->model, "Take the template of this model")
         ->type_name("MODEL");
-    source->add_option("--template", options->template_file, "Take the template in this file")
+    command->add_option("--template", options->template_file, "... or the one in this file")
         ->type_name("FILE");
-    source->require_option(1);
-    CLI::Option_group* input = command->add_option_group("input");
-    input
+    command
         ->add_option("--input", options->input_file,
                      "A JSON object with messages and, if wanted, tools, kwargs, "
-                     "add_generation_prompt, continue_final_message, bos_token, eos_token, now")
+                     "add_generation_prompt, continue_final_message, bos_token, eos_token, now; "
+                     "- is stdin")
         ->type_name("FILE");
-    input->add_flag("--jsonl", options->jsonl,
-                    "Read one such object a line from stdin; write one {\"text\"} or {\"error\"} "
-                    "a line");
-    input->require_option(1);
-    command->callback([&chosen, options] { chosen = [options] { return render(*options); }; });
+    command->add_flag("--jsonl", options->jsonl,
+                      "Read one such object a line from stdin; write one {\"text\"} or {\"error\"} "
+                      "a line");
+    command->callback([&chosen, options] {
+        if (options->model.empty() == options->template_file.empty()) {
+            throw CLI::ValidationError("give one of -m and --template");
+        }
+        const bool is_file = !options->input_file.empty() && options->input_file != "-";
+        if (is_file == options->jsonl && (is_file || options->input_file.empty())) {
+            throw CLI::ValidationError("give one of --input and --jsonl");
+        }
+        chosen = [options] { return render(*options); };
+    });
 }
 
 }  // namespace hokku::cli

@@ -91,37 +91,49 @@ int run(const RunOptions& options) {
                                                                                          : kDone;
 }
 
+/// Throws what CLI11 reports as wrong usage.
+void check_usage(const RunOptions& options) {
+    const int num_prompts =
+        (options.prompt ? 1 : 0) + (options.prompt_file.empty() ? 0 : 1) + (options.tokens ? 1 : 0);
+    if (num_prompts != 1) throw CLI::ValidationError("give one of -p, -f and --tokens");
+    if (!options.system.empty() && (options.raw || options.tokens)) {
+        throw CLI::ValidationError("--system has no meaning with --raw or --tokens");
+    }
+    if (options.parse_special && !options.raw) {
+        throw CLI::ValidationError("--parse-special is for --raw");
+    }
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand("run", "Answer one prompt, streaming the text");
     auto options = std::make_shared<RunOptions>();
-    add_model_options(command, options->model);
-    CLI::Option_group* prompt = command->add_option_group("prompt", "What to answer (one of)");
-    prompt->add_option("-p,--prompt", options->prompt, "A message to the model")->type_name("TEXT");
-    prompt->add_option("-f,--file", options->prompt_file, "A message in a file; - is stdin")
+    command->add_option("-p,--prompt", options->prompt, "What to answer: a message to the model")
+        ->type_name("TEXT");
+    command->add_option("-f,--file", options->prompt_file, "... or one in a file; - is stdin")
         ->type_name("FILE");
-    CLI::Option* tokens =
-        prompt->add_option("--tokens", options->tokens, "Token ids to continue: 1,2,3 or @FILE")
-            ->type_name("LIST");
-    prompt->require_option(1);
-    CLI::Option* system =
-        command->add_option("--system", options->system, "The system message")->type_name("TEXT");
-    CLI::Option* raw = command->add_flag(
-        "--raw", options->raw, "Continue the text as it is, without the model's chat template");
+    command->add_option("--tokens", options->tokens, "... or token ids to continue: 1,2,3 or @FILE")
+        ->type_name("LIST");
+    command->add_option("--system", options->system, "The system message")->type_name("TEXT");
+    command->add_flag("--raw", options->raw,
+                      "Continue the text as it is, without the model's chat template");
+    command->add_flag("--parse-special", options->parse_special,
+                      "With --raw: text such as <|im_start|> becomes that control token");
     command
-        ->add_flag("--parse-special", options->parse_special,
-                   "With --raw: text such as <|im_start|> becomes that control token")
-        ->needs(raw);
-    system->excludes(raw)->excludes(tokens);
-    command->add_option("-n,--max-tokens", options->max_tokens,
-                        "Most tokens to generate; 0: until the context is full");
+        ->add_option("-n,--max-tokens", options->max_tokens,
+                     "Most tokens to generate; 0: until the context is full")
+        ->type_name("N");
     command->add_option("--stop", options->stop, "Stop before this text; may be repeated")
         ->type_name("TEXT")
         ->allow_extra_args(false);
     command->add_flag("--json", options->json, "Print one JSON object at the end instead");
+    add_model_options(command, options->model);
     add_sampling_flags(command, options->sampling);
-    command->callback([&chosen, options] { chosen = [options] { return run(*options); }; });
+    command->callback([&chosen, options] {
+        check_usage(*options);
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace hokku::cli

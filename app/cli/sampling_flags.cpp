@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "model_options.h"
+
 namespace hokku::cli {
 
 namespace {
@@ -60,54 +62,38 @@ Result<std::vector<SamplerStep>> parse_order(std::string_view text) {
 
 void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
     constexpr float kMost = 1e6f;
+    constexpr int32_t kMostTokens = std::numeric_limits<int32_t>::max();
     SamplingOptions& options = flags.options;
-    const std::string group = "Sampling";
-    command
-        ->add_option("--temp,--temperature", options.temperature,
-                     "0 always takes the likeliest token")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0f, kMost))
-        ->group(group);
+    const auto add = [&](const char* name, auto& value, auto least, auto most, const char* help) {
+        command->add_option(name, value, help)
+            ->type_name("N")
+            ->capture_default_str()
+            ->check(in_range(least, most))
+            ->group("Sampling");
+    };
+    add("--temp,--temperature", options.temperature, 0.0f, kMost,
+        "0 always takes the likeliest token");
     command->add_option("--seed", options.seed, "Repeats a run; else drawn at random and shown")
-        ->group(group);
-    command->add_option("--top-k", options.top_k, "Keep the K likeliest; 0: all")
-        ->capture_default_str()
-        ->check(CLI::Range(0, std::numeric_limits<int32_t>::max()))
-        ->group(group);
-    command->add_option("--top-p", options.top_p, "Keep the smallest set with this mass; 1: all")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0f, 1.0f))
-        ->group(group);
+        ->type_name("N")
+        ->group("Sampling");
+    add("--top-k", options.top_k, 0, kMostTokens, "Keep the N likeliest; 0: all");
+    add("--top-p", options.top_p, 0.0f, 1.0f, "Keep the smallest set with this mass; 1: all");
+    add("--min-p", options.min_p, 0.0f, 1.0f, "Drop what is below this share of the best; 0: none");
+    add("--repeat-penalty", options.repeat_penalty, 0.0f, kMost, "1: none");
+    add("--frequency-penalty", options.frequency_penalty, -kMost, kMost, "0: none");
+    add("--presence-penalty", options.presence_penalty, -kMost, kMost, "0: none");
+    add("--penalty-last-n", options.penalty_last_n, -1, kMostTokens,
+        "Tokens that the penalties look back; -1: all");
     command
-        ->add_option("--min-p", options.min_p, "Drop what is below this share of the best; 0: none")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0f, 1.0f))
-        ->group(group);
-    command->add_option("--repeat-penalty", options.repeat_penalty, "1: none")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0f, kMost))
-        ->group(group);
-    command->add_option("--frequency-penalty", options.frequency_penalty, "0: none")
-        ->capture_default_str()
-        ->check(CLI::Range(-kMost, kMost))
-        ->group(group);
-    command->add_option("--presence-penalty", options.presence_penalty, "0: none")
-        ->capture_default_str()
-        ->check(CLI::Range(-kMost, kMost))
-        ->group(group);
-    command
-        ->add_option("--penalty-last-n", options.penalty_last_n,
-                     "Tokens that the penalties look back; -1: all")
-        ->capture_default_str()
-        ->check(CLI::Range(-1, std::numeric_limits<int32_t>::max()))
-        ->group(group);
-    command->add_option("--logit-bias", flags.bias, "ID=VALUE is added to the logit of ID")
+        ->add_option("--logit-bias", flags.bias, "ID=N adds N to the logit of ID; may be repeated")
+        ->type_name("ID=N")
         ->allow_extra_args(false)
-        ->group(group);
+        ->group("Sampling");
     command
         ->add_option("--sampler-order", flags.order,
                      "The steps in order: penalties,top_k,top_p,min_p,temperature")
-        ->group(group);
+        ->type_name("STEPS")
+        ->group("Sampling");
 }
 
 Result<SamplingOptions> sampling_options(const SamplingFlags& flags) {
