@@ -49,15 +49,17 @@ struct Call {
     const Rows* x;
     uint32_t num_rows;
     std::span<const MatmulTarget> targets;
+    Precision precision;
 };
 
-void run(const Case& c, const Rows& x, uint32_t num_rows, std::span<const MatmulTarget> targets) {
-    Call call{&c, &x, num_rows, targets};
+void run(const Case& c, const Rows& x, uint32_t num_rows, std::span<const MatmulTarget> targets,
+         Precision precision = Precision::normal) {
+    Call call{&c, &x, num_rows, targets, precision};
     c.team->run(
         [](void* context, Lane lane) {
             const Call& k = *static_cast<Call*>(context);
             matmul(lane, *k.c->table, *k.c->scratch, k.x->row(0), k.x->stride, k.num_rows,
-                   k.targets);
+                   k.targets, k.precision);
         },
         &call);
 }
@@ -67,7 +69,7 @@ struct Expected {
     double value = 0, deviation = 0, floor = 0;
 };
 
-Expected expect(const float* w, const float* x, size_t n, float bias, bool is_quantised) {
+Expected expect(const float* w, const float* x, size_t n, float bias, double levels) {
     Expected e;
     double variance = 0;
     for (size_t begin = 0; begin < n; begin += 32) {
@@ -80,8 +82,8 @@ Expected expect(const float* w, const float* x, size_t n, float bias, bool is_qu
             squares += static_cast<double>(w[i]) * w[i];
         }
         for (size_t i = begin; i < end; ++i) e.floor += 2e-6 * max_w * std::abs(x[i]);
-        const double step = max_x / 127;
-        if (is_quantised) variance += squares * step * step / 12;
+        const double step = levels > 0 ? max_x / levels : 0;
+        variance += squares * step * step / 12;
     }
     e.value += bias;
     e.floor += 1e-6 * std::abs(static_cast<double>(bias)) + 1e-30;
@@ -90,7 +92,8 @@ Expected expect(const float* w, const float* x, size_t n, float bias, bool is_qu
 }
 
 /// Runs one product and checks every output, and that nothing beside the outputs was written.
-void check_product(const Case& c, const GuardedMatrix& matrix, uint32_t num_rows, uint32_t seed) {
+void check_product(const Case& c, const GuardedMatrix& matrix, uint32_t num_rows, uint32_t seed,
+                   Precision precision = Precision::normal) {
     const WeightMatrix& weight = matrix.weight();
     const Rows x(num_rows, weight.cols, seed);
     std::vector<float> bias(weight.rows);
@@ -99,14 +102,16 @@ void check_product(const Case& c, const GuardedMatrix& matrix, uint32_t num_rows
     constexpr float kUntouched = -12345.0f;
     std::vector<float> out(num_rows * stride, kUntouched);
     const MatmulTarget target{&weight, bias.data(), out.data(), stride};
-    run(c, x, num_rows, {&target, 1});
+    run(c, x, num_rows, {&target, 1}, precision);
 
+    const bool is_exact = std::string(c.table->name) == "reference";
+    // Of the rest, at most half a step, 127 steps are made again.
+    const double levels = is_exact ? 0 : precision == Precision::fine ? 127.0 * 254 : 127;
     double square_sum = 0, num_outputs = 0;
     for (uint32_t t = 0; t < num_rows; ++t) {
         for (uint32_t r = 0; r < weight.rows; ++r) {
-            const bool is_quantised = std::string(c.table->name) != "reference";
             const Expected e = expect(matrix.values().data() + size_t{r} * weight.cols, x.row(t),
-                                      weight.cols, bias[r], is_quantised);
+                                      weight.cols, bias[r], levels);
             const double error = out[t * stride + r] - e.value;
             const double allowed = 6 * e.deviation + e.floor;
             if (!(std::abs(error) <= allowed)) {
@@ -162,6 +167,22 @@ TEST_CASE("matmul: awkward shapes", "[backend]") {
 
 TEST_CASE("matmul: more values than one panel holds", "[backend]") {
     check_types({5, 50}, {1056, 2048, 4864}, {1, 9}, BlockKind::plain, 2);
+}
+
+TEST_CASE("matmul: fine products lose no more than float32 rounding", "[backend][quick]") {
+    ThreadTeam team(2);
+    uint32_t seed = 1;
+    for (const KernelTable* table : available_tables()) {
+        auto scratch = MatmulScratch::create(
+            {.num_lanes = team.size(), .max_rows = 13, .max_in = 768, .max_fine_in = 768});
+        REQUIRE(scratch.ok());
+        for (const TensorType type : hokku::testing::weight_types()) {
+            const GuardedMatrix matrix(type, 37, 768, BlockKind::plain, ++seed);
+            for (const uint32_t n : {1u, 2u, 13u}) {
+                check_product({table, &team, &*scratch}, matrix, n, ++seed, Precision::fine);
+            }
+        }
+    }
 }
 
 TEST_CASE("matmul: extreme blocks", "[backend][quick]") {

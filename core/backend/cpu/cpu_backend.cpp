@@ -108,7 +108,8 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Model& model,
               MatmulScratch::create(
                   {.num_lanes = num_lanes,
                    .max_rows = std::max(options.max_step_tokens, options.max_step_logits),
-                   .max_in = max_in_features(spec)}));
+                   .max_in = max_in_features(spec),
+                   .max_fine_in = spec.dim}));
     HOKKU_TRY(AttentionScratch attention,
               AttentionScratch::create(attention_limits(spec, num_lanes)));
     ForwardMemory memory{std::move(buffers), std::move(kv), std::move(matmul),

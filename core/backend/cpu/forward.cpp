@@ -164,7 +164,9 @@ void Forward::project_qkv(const AttentionSpec& spec, const LayerWeights& weights
         {{&weights.wq, weights.bq.data, buffers_.q, buffers_.q_dim},
          {&weights.wk, weights.bk.data, buffers_.k, buffers_.k_dim},
          {&weights.wv, weights.bv.data, buffers_.v, buffers_.v_dim}}};
-    multiply(input_, buffers_.dim, num_rows_, targets);
+    // Errors of q and k go through the exponential of the softmax: this product is worth more
+    // digits.
+    multiply(input_, buffers_.dim, num_rows_, targets, Precision::fine);
     const size_t last = num_rows_ - 1;
     trace_heads("q", buffers_.q + last * buffers_.q_dim, spec.num_heads, spec.key_dim,
                 spec.is_permuted);
@@ -333,7 +335,7 @@ void Forward::head() {
 
     // logits
     const MatmulTarget logits{&weights_.head, weights_.head_bias.data, buffers_.logits, num_vocab};
-    multiply(normed_, dim, num_logits, {&logits, 1});
+    multiply(normed_, dim, num_logits, {&logits, 1}, Precision::fine);
     const size_t total = num_logits * num_vocab;
     const size_t begin = total * lane_.index / lane_.count;
     const size_t end = total * (lane_.index + 1) / lane_.count;
@@ -388,8 +390,8 @@ void Forward::add_rows(const float* branch, const NormWeights& post_norm) {
 }
 
 void Forward::multiply(const float* x, size_t x_stride, uint32_t num_rows,
-                       std::span<const MatmulTarget> targets) {
-    matmul(lane_, kernels_, memory_.matmul, x, x_stride, num_rows, targets);
+                       std::span<const MatmulTarget> targets, Precision precision) {
+    matmul(lane_, kernels_, memory_.matmul, x, x_stride, num_rows, targets, precision);
     lane_.barrier();
 }
 

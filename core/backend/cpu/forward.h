@@ -72,7 +72,7 @@ class Forward {
     void activate(const FfnSpec& spec, float* gate, const float* up, size_t n) const;
     void activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden);
     void multiply(const float* x, size_t x_stride, uint32_t num_rows,
-                  std::span<const MatmulTarget> targets);
+                  std::span<const MatmulTarget> targets, Precision precision = Precision::normal);
     void settle() const;  // what lanes wrote for shared rows becomes visible
     void look_for_nonfinite(uint32_t layer);
 

@@ -15,7 +15,7 @@ void Forward::route(const ExpertSpec& spec, const LayerWeights& weights) {
     const size_t num_experts = spec.num_experts, num_used = spec.num_used;
     const MatmulTarget router{&weights.router, weights.router_bias.data, buffers_.router_logits,
                               num_experts};
-    multiply(input_, buffers_.dim, num_rows_, {&router, 1});
+    multiply(input_, buffers_.dim, num_rows_, {&router, 1}, Precision::fine);
 
     const Lane::Range rows = lane_.share(num_rows_);
     for (uint32_t row = rows.begin; row < rows.end; ++row)

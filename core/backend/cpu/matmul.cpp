@@ -18,7 +18,7 @@ namespace {
 struct LaneScratch {
     float* weight_rows = nullptr;  ///< [kDotWeights][max_in]: dequantised weight rows.
     uint8_t* row_copy = nullptr;   ///< One weight row in blocks and kRowOverread bytes.
-    GemvVector vector;
+    GemvVector vector, residual;
     GemmPanel panel;
     uint64_t num_gemms = 0;  ///< Begun by this lane.
 };
@@ -33,7 +33,7 @@ struct MatmulScratch::State {
     MatmulLimits limits;
     AlignedBuffer buffer;
     LaneScratch* lanes = nullptr;  ///< Of kLaneStride bytes each.
-    GemmRows rows;
+    GemmRows rows, residual;
     /// Next group of weight rows to hand out. Successive products use them in turn: a lane that
     /// passes the barrier of product k + 1 knows that no lane takes from k any more.
     std::atomic<uint32_t> next_group[2] = {0, 0};
@@ -41,28 +41,47 @@ struct MatmulScratch::State {
     void lay_out(BufferLayout& layout);
 };
 
-void MatmulScratch::State::lay_out(BufferLayout& layout) {
-    const size_t max_in = round_up(limits.max_in, 256);
-    const size_t part = gemv_part_bytes(max_in);
-    lanes = layout.take<LaneScratch>(limits.num_lanes);
-    for (uint32_t i = 0; i < limits.num_lanes; ++i) {
-        LaneScratch lane;
-        lane.weight_rows = layout.take<float>(kDotWeights * max_in);
-        lane.row_copy = layout.take<uint8_t>(max_in * sizeof(float) + kRowOverread);
-        lane.vector = {layout.take<int8_t>(part), layout.take<float>(part / sizeof(float)),
-                       layout.take<int32_t>(part / sizeof(float)),
-                       layout.take<float>(part / sizeof(float))};
-        lane.panel = {layout.take<uint8_t>(kGemmDepth * kGemmGroup),
-                      layout.take<float>((kGemmDepth / 16 + 2) * kGemmGroup),
-                      layout.take<float>((kGemmDepth / 32 + 2) * kGemmGroup)};
-        if (lanes) lanes[i] = lane;
-    }
-    const size_t max_rows = limits.max_rows + kGemmTile;
+namespace {
+
+GemvVector take_vector(BufferLayout& layout, size_t max_in) {
+    const size_t bytes = gemv_part_bytes(max_in), count = bytes / sizeof(float);
+    GemvVector vector;
+    vector.codes = layout.take<int8_t>(bytes);
+    vector.scales = layout.take<float>(count);
+    vector.starts = layout.take<int32_t>(count);
+    vector.sums = layout.take<float>(count);
+    return vector;
+}
+
+GemmRows take_rows(BufferLayout& layout, size_t max_rows, size_t max_in) {
+    GemmRows rows;
     rows.codes = layout.take<int8_t>(max_rows * max_in);
     rows.starts = layout.take<int32_t>(max_rows * max_in / 32);
     rows.half_starts = layout.take<int32_t>(max_rows * max_in / 16);
     rows.scales = layout.take<float>(max_rows * max_in / 32);
     rows.sums = layout.take<float>(max_rows * max_in / 32);
+    return rows;
+}
+
+}  // namespace
+
+void MatmulScratch::State::lay_out(BufferLayout& layout) {
+    const size_t max_in = round_up(limits.max_in, 256);
+    const size_t max_fine_in = round_up(limits.max_fine_in, 256);
+    lanes = layout.take<LaneScratch>(limits.num_lanes);
+    for (uint32_t i = 0; i < limits.num_lanes; ++i) {
+        LaneScratch lane;
+        lane.weight_rows = layout.take<float>(kDotWeights * max_in);
+        lane.row_copy = layout.take<uint8_t>(max_in * sizeof(float) + kRowOverread);
+        lane.vector = take_vector(layout, max_in);
+        lane.residual = take_vector(layout, max_fine_in);
+        lane.panel.codes = layout.take<uint8_t>(kGemmDepth * kGemmGroup);
+        lane.panel.scales = layout.take<float>((kGemmDepth / 16 + 2) * kGemmGroup);
+        lane.panel.mins = layout.take<float>((kGemmDepth / 32 + 2) * kGemmGroup);
+        if (lanes) lanes[i] = lane;
+    }
+    rows = take_rows(layout, size_t{limits.max_rows} + kGemmTile, max_in);
+    residual = take_rows(layout, size_t{limits.max_rows} + kGemmTile, max_fine_in);
 }
 
 MatmulScratch::MatmulScratch(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -98,6 +117,7 @@ struct Product {
     const float* x;
     size_t x_stride;
     uint32_t num_rows;
+    bool is_fine;
 };
 
 void add_bias(const Product& product, const MatmulTarget& target, uint32_t begin, uint32_t end) {
@@ -154,6 +174,7 @@ void multiply_vector(const Product& product, const MatmulTarget& target, const G
     GemvCall call{.row_bytes = weight.row_bytes,
                   .n = weight.cols,
                   .vector = &product.scratch.vector,
+                  .residual = product.is_fine ? &product.scratch.residual : nullptr,
                   .x = product.x};
     const uint32_t safe_end = std::clamp(num_safe_rows(weight), range.begin, range.end);
     if (safe_end > range.begin) {
@@ -185,7 +206,8 @@ void multiply_vectors(const Product& product, std::span<const MatmulTarget> targ
             prepared && prepared->layout == gemv.layout && prepared->zero_point == gemv.zero_point;
         if (!is_ready && gemv.layout != VectorLayout::floats) {
             product.kernels.prepare_vector(product.x, target.weight->cols, gemv.layout,
-                                           gemv.zero_point, product.scratch.vector);
+                                           gemv.zero_point, product.scratch.vector,
+                                           product.is_fine ? &product.scratch.residual : nullptr);
             prepared = &gemv;
         }
         multiply_vector(product, target, gemv);
@@ -224,10 +246,28 @@ size_t panel_depth(size_t n) {
                : std::min<size_t>(kGemmDepth, round_up((n + num_parts - 1) / num_parts, 256));
 }
 
-void multiply_group(const Product& product, const GemmRows& rows, const WeightGroup& group) {
+/// The panel in the scratch times all tiles of `rows`.
+void multiply_panel(const Product& product, const WeightGroup& group, const GemmRows& rows,
+                    size_t begin, size_t end, bool accumulate) {
     const MatmulTarget& target = *group.target;
-    const WeightMatrix& weight = *target.weight;
+    GemmCall call{.rows = &rows,
+                  .panel = product.scratch.panel,
+                  .begin = begin,
+                  .end = end,
+                  .num_weights = group.count,
+                  .accumulate = accumulate,
+                  .out_stride = target.out_stride};
     const uint32_t num_tiles = (product.num_rows + rows.tile - 1) / rows.tile;
+    for (uint32_t tile = 0; tile < num_tiles; ++tile) {
+        call.tile_index = tile;
+        call.out = target.out + size_t{tile} * rows.tile * target.out_stride + group.first;
+        group.kernel->run(call);
+    }
+}
+
+void multiply_group(const Product& product, const WeightGroup& group, const GemmRows& rows,
+                    const GemmRows& residual) {
+    const WeightMatrix& weight = *group.target->weight;
     const size_t depth = panel_depth(weight.cols);
     for (size_t begin = 0; begin < weight.cols; begin += depth) {
         const size_t end = std::min<size_t>(begin + depth, weight.cols);
@@ -237,20 +277,10 @@ void multiply_group(const Product& product, const GemmRows& rows, const WeightGr
                               .begin = begin,
                               .end = end,
                               .panel = product.scratch.panel});
-        GemmCall call{.rows = &rows,
-                      .panel = product.scratch.panel,
-                      .begin = begin,
-                      .end = end,
-                      .num_weights = group.count,
-                      .accumulate = begin > 0,
-                      .out_stride = target.out_stride};
-        for (uint32_t tile = 0; tile < num_tiles; ++tile) {
-            call.tile_index = tile;
-            call.out = target.out + size_t{tile} * rows.tile * target.out_stride + group.first;
-            group.kernel->run(call);
-        }
+        multiply_panel(product, group, rows, begin, end, begin > 0);
+        if (product.is_fine) multiply_panel(product, group, residual, begin, end, true);
     }
-    add_bias(product, target, group.first, group.first + group.count);
+    add_bias(product, *group.target, group.first, group.first + group.count);
 }
 
 /// Several rows of x: all lanes quantise them together, then take groups of weight rows in turn.
@@ -258,14 +288,16 @@ void multiply_matrices(const Product& product, MatmulScratch::State& state,
                        std::span<const MatmulTarget> targets) {
     const Lane& lane = product.lane;
     const uint32_t tile_count = (product.num_rows + kGemmTile - 1) / kGemmTile;
-    GemmRows rows = state.rows;
-    rows.tile = (product.num_rows + tile_count - 1) / tile_count;
-    rows.num_rows = product.num_rows;
-    rows.n = targets.front().weight->cols;
-    const uint32_t num_tiles = (product.num_rows + rows.tile - 1) / rows.tile;
-    const Lane::Range tiles = lane.share(num_tiles);
+    GemmRows rows = state.rows, residual = state.residual;
+    for (GemmRows* part : {&rows, &residual}) {
+        part->tile = (product.num_rows + tile_count - 1) / tile_count;
+        part->num_rows = product.num_rows;
+        part->n = targets.front().weight->cols;
+    }
+    const Lane::Range tiles = lane.share((product.num_rows + rows.tile - 1) / rows.tile);
     for (uint32_t tile = tiles.begin; tile < tiles.end; ++tile) {
-        product.kernels.pack_tile(product.x, product.x_stride, tile, rows);
+        product.kernels.pack_tile(product.x, product.x_stride, tile, rows,
+                                  product.is_fine ? &residual : nullptr);
     }
     lane.barrier();
     const uint64_t turn = product.scratch.num_gemms++ % 2;
@@ -275,16 +307,18 @@ void multiply_matrices(const Product& product, MatmulScratch::State& state,
         const uint32_t index = next.fetch_add(1, std::memory_order_relaxed);
         const WeightGroup group = find_group(product.kernels, targets, index);
         if (!group.target) break;
-        multiply_group(product, rows, group);
+        multiply_group(product, group, rows, residual);
     }
 }
 
 }  // namespace
 
 void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch, const float* x,
-            size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets) {
+            size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets,
+            Precision precision) {
     MatmulScratch::State& state = scratch.state();
-    const Product product{lane, *kernels.matmul, state.lanes[lane.index], x, x_stride, num_rows};
+    const Product product{lane,     *kernels.matmul, state.lanes[lane.index],     x,
+                          x_stride, num_rows,        precision == Precision::fine};
     if (num_rows == 1) return multiply_vectors(product, targets);
     bool has_gemm = false;
     for (const MatmulTarget& target : targets) {

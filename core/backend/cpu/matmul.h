@@ -28,6 +28,7 @@ struct MatmulLimits {
     uint32_t num_lanes = 1;
     uint32_t max_rows = 0;     ///< Rows of x.
     uint32_t max_in = 0;       ///< in_features.
+    uint32_t max_fine_in = 0;  ///< in_features of products with Precision::fine.
     uint32_t max_targets = 8;  ///< Products of one group.
 };
 
@@ -49,12 +50,20 @@ class MatmulScratch {
     std::unique_ptr<State> state_;
 };
 
+/// How finely kernels may quantise x. The reference kernels never do.
+enum class Precision {
+    normal,  ///< int8 with a float32 scale for each 32 values.
+    fine,    ///< Twice that: the rest is quantised as well. Prefill takes twice the time, decode,
+             ///< which waits for the weights, hardly more.
+};
+
 /// All lanes call it with equal arguments. x and what it points to must be complete before the
 /// call (barrier first); the outputs are complete after the next barrier.
 ///
 /// Shapes : x [num_rows, in] f32, row-major, x_stride floats between rows.
 /// Threads: by all lanes of one team at once. No allocation.
 void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch, const float* x,
-            size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets);
+            size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets,
+            Precision precision = Precision::normal);
 
 }  // namespace hokku::cpu

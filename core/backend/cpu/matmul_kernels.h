@@ -48,8 +48,9 @@ struct GemvCall {
     uint32_t num_rows = 0;  ///< Weight rows of this call.
     size_t n = 0;           ///< Values per row.
     const GemvVector* vector = nullptr;
-    const float* x = nullptr;  ///< The vector itself (layout floats).
-    float* out = nullptr;      ///< [num_rows]
+    const GemvVector* residual = nullptr;  ///< Null, or what quantising left of x, quantised too.
+    const float* x = nullptr;              ///< The vector itself (layout floats).
+    float* out = nullptr;                  ///< [num_rows]
 };
 
 struct GemvKernel {
@@ -122,13 +123,15 @@ struct MatmulKernels {
     using DecodeRow = void (*)(const uint8_t* src, size_t n, float* dst);
     DecodeRow decode[kNumTensorTypes] = {};
 
+    /// `residual` may be null.
     void (*prepare_vector)(const float* x, size_t n, VectorLayout layout, int32_t zero_point,
-                           const GemvVector& vector) = nullptr;
+                           const GemvVector& vector, const GemvVector* residual) = nullptr;
     GemvKernel gemv[kNumTensorTypes] = {};
 
-    /// Quantises tile number `tile_index` of x.
-    void (*pack_tile)(const float* x, size_t x_stride, uint32_t tile_index,
-                      const GemmRows& rows) = nullptr;
+    /// Quantises tile number `tile_index` of x, and into `residual`, unless it is null, what that
+    /// leaves of x.
+    void (*pack_tile)(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,
+                      const GemmRows* residual) = nullptr;
     GemmKernel gemm[kNumTensorTypes] = {};
 };
 

@@ -41,13 +41,21 @@ HOKKU_INLINE __m128i sums_of_four(__m128i codes) {
     return _mm_dpbusd_epi32(_mm_setzero_si128(), _mm_set1_epi8(1), codes);
 }
 
-HOKKU_INLINE Block quantize(const float* x) {
-    const __m512 a = _mm512_loadu_ps(x), b = _mm512_loadu_ps(x + 16);
+HOKKU_INLINE Block quantize(__m512 a, __m512 b) {
     const BlockScale s = scale_of(a, b);
     const __m512 inverse = _mm512_set1_ps(s.inverse);
     Block block{{to_codes(a, inverse), to_codes(b, inverse)}, {}, s.scale};
     for (int half = 0; half < 2; ++half) block.sums[half] = sums_of_four(block.codes[half]);
     return block;
+}
+
+/// What `block` leaves of the values it was made of.
+HOKKU_INLINE Block quantize_rest(__m512 a, __m512 b, const Block& block) {
+    const __m512 scale = _mm512_set1_ps(block.scale);
+    const auto rest = [scale](__m512 x, __m128i codes) HOKKU_LAMBDA {
+        return _mm512_fnmadd_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes)), scale, x);
+    };
+    return quantize(rest(a, block.codes[0]), rest(b, block.codes[1]));
 }
 
 HOKKU_INLINE int32_t sum_of(__m128i x) {
@@ -105,37 +113,45 @@ void store_super_halves(const GemvVector& v, size_t b, size_t place, const Block
     }
 }
 
-void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_point,
-                    const GemvVector& v) {
-    const size_t num_blocks = n / 32, whole = n / 256;
-    if (n % 256 != 0) {  // Steps over the end of a row multiply by zeros.
-        const size_t lanes = whole * (layout == VectorLayout::pairs ? 64 : 32);
-        std::memset(v.codes + whole * 256, 0, 256);
-        std::memset(v.scales + lanes, 0, 256);
-        std::memset(v.starts + lanes, 0, 256);
-        std::memset(v.sums + lanes, 0, 256);
+/// Steps over the end of a row multiply by zeros.
+void clear_tail(const GemvVector& v, size_t n, VectorLayout layout) {
+    const size_t whole = n / 256, lanes = whole * (layout == VectorLayout::pairs ? 64 : 32);
+    std::memset(v.codes + whole * 256, 0, 256);
+    std::memset(v.scales + lanes, 0, 256);
+    std::memset(v.starts + lanes, 0, 256);
+    std::memset(v.sums + lanes, 0, 256);
+}
+
+void store_block(const GemvVector& v, size_t b, VectorLayout layout, const Block& block,
+                 int32_t zero_point) {
+    switch (layout) {
+        case VectorLayout::floats:
+            return;
+        case VectorLayout::halves:
+            return store_halves(v, b, block, zero_point);
+        case VectorLayout::pairs:
+            return store_pairs(v, b, block, zero_point);
+        case VectorLayout::super_pairs:
+            return store_super_pairs(v, b, block, zero_point);
+        case VectorLayout::super_linear:
+            return store_super_halves(v, b, b % 8, block, zero_point);
+        case VectorLayout::super_two:
+            return store_super_halves(v, b, b % 4 * 2 + b % 8 / 4, block, zero_point);
     }
-    for (size_t b = 0; b < num_blocks; ++b) {
-        const Block block = quantize(x + b * 32);
-        switch (layout) {
-            case VectorLayout::floats:
-                break;
-            case VectorLayout::halves:
-                store_halves(v, b, block, zero_point);
-                break;
-            case VectorLayout::pairs:
-                store_pairs(v, b, block, zero_point);
-                break;
-            case VectorLayout::super_pairs:
-                store_super_pairs(v, b, block, zero_point);
-                break;
-            case VectorLayout::super_linear:
-                store_super_halves(v, b, b % 8, block, zero_point);
-                break;
-            case VectorLayout::super_two:
-                store_super_halves(v, b, b % 4 * 2 + b % 8 / 4, block, zero_point);
-                break;
-        }
+}
+
+void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_point,
+                    const GemvVector& v, const GemvVector* residual) {
+    if (n % 256 != 0) {
+        clear_tail(v, n, layout);
+        if (residual) clear_tail(*residual, n, layout);
+    }
+    for (size_t block = 0; block < n / 32; ++block) {
+        const __m512 a = _mm512_loadu_ps(x + block * 32), b = _mm512_loadu_ps(x + block * 32 + 16);
+        const Block main = quantize(a, b);
+        store_block(v, block, layout, main, zero_point);
+        if (!residual) continue;
+        store_block(*residual, block, layout, quantize_rest(a, b, main), zero_point);
     }
 }
 
@@ -153,24 +169,39 @@ HOKKU_INLINE void store_column(const GemmRows& rows, size_t tile_base, size_t b,
     }
 }
 
-void pack_tile(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows) {
+/// Block b of row t of the tile that begins at row `base`.
+HOKKU_INLINE void store_tile_block(const GemmRows& rows, size_t base, size_t b, size_t t,
+                                   const Block& block) {
+    const size_t tile = rows.tile, num_blocks = rows.n / 32;
+    const size_t place = base * num_blocks + b * tile + t;
+    store_column(rows, base, b, t, block);
+    const int32_t first = sum_of(block.sums[0]), second = sum_of(block.sums[1]);
+    int32_t* half_starts = rows.half_starts + 2 * base * num_blocks + 2 * b * tile + t;
+    half_starts[0] = -128 * first;
+    half_starts[tile] = -128 * second;
+    rows.starts[place] = -128 * (first + second);
+    rows.scales[place] = block.scale;
+    rows.sums[place] = block.scale * static_cast<float>(first + second);
+}
+
+void pack_tile(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,
+               const GemmRows* residual) {
     const size_t tile = rows.tile, num_blocks = rows.n / 32, base = tile_index * tile;
-    int32_t* starts = rows.starts + base * num_blocks;
-    int32_t* half_starts = rows.half_starts + base * num_blocks * 2;
-    float* scales = rows.scales + base * num_blocks;
-    float* sums = rows.sums + base * num_blocks;
     for (size_t t = 0; t < tile; ++t) {
         const bool is_row = base + t < rows.num_rows;
         const float* row = x + (base + t) * x_stride;
         for (size_t b = 0; b < num_blocks; ++b) {
-            const Block block = is_row ? quantize(row + b * 32) : Block{};
-            store_column(rows, base, b, t, block);
-            const int32_t first = sum_of(block.sums[0]), second = sum_of(block.sums[1]);
-            half_starts[(2 * b) * tile + t] = -128 * first;
-            half_starts[(2 * b + 1) * tile + t] = -128 * second;
-            starts[b * tile + t] = -128 * (first + second);
-            scales[b * tile + t] = block.scale;
-            sums[b * tile + t] = block.scale * static_cast<float>(first + second);
+            if (!is_row) {
+                store_tile_block(rows, base, b, t, Block{});
+                if (residual) store_tile_block(*residual, base, b, t, Block{});
+                continue;
+            }
+            const __m512 low = _mm512_loadu_ps(row + b * 32);
+            const __m512 high = _mm512_loadu_ps(row + b * 32 + 16);
+            const Block block = quantize(low, high);
+            store_tile_block(rows, base, b, t, block);
+            if (!residual) continue;
+            store_tile_block(*residual, base, b, t, quantize_rest(low, high, block));
         }
     }
 }

@@ -12,55 +12,58 @@ namespace {
 
 constexpr uint32_t kStreams = 4;
 
-template <class Step>
-void run_streams(const GemvCall& call, const uint8_t* first, size_t stream_bytes, __m512* sums) {
+/// One step with the vector and, if there is one, its residual: the unpacked codes serve both.
+template <class Step, bool kHasResidual>
+HOKKU_INLINE __m512 run_step(__m512 sum, const uint8_t* p, const GemvVector& v,
+                             const GemvVector& residual, size_t step, __mmask16 lanes) {
+    sum = Step::run(sum, p, v, step, lanes);
+    return kHasResidual ? Step::run(sum, p, residual, step, lanes) : sum;
+}
+
+/// Dot products of kStreams rows that lie stream_bytes apart, as 16 partial sums each.
+template <class Step, bool kHasResidual, uint32_t kCount>
+HOKKU_INLINE void run_rows(const GemvCall& call, const uint8_t* first, size_t stream_bytes,
+                           __m512 (&sums)[kCount]) {
     const size_t num_full = call.n / Step::kValues, rest = call.n % Step::kValues;
-    const GemvVector v = *call.vector;
-    __m512 sum[kStreams] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(),
-                            _mm512_setzero_ps()};
+    const GemvVector v = *call.vector, residual = kHasResidual ? *call.residual : GemvVector{};
+    for (__m512& sum : sums) sum = _mm512_setzero_ps();
     for (size_t step = 0; step < num_full; ++step, first += Step::kBytes) {
-        for (uint32_t s = 0; s < kStreams; ++s) {
-            sum[s] = Step::run(sum[s], first + s * stream_bytes, v, step, 0xffff);
+#pragma GCC unroll 4
+        for (uint32_t s = 0; s < kCount; ++s) {
+            sums[s] = run_step<Step, kHasResidual>(sums[s], first + s * stream_bytes, v, residual,
+                                                   step, 0xffff);
         }
     }
-    if (Step::kMaskLanes > 0 && rest > 0) {
-        const __mmask16 lanes = first_lanes(rest / 32 * Step::kMaskLanes);
-        for (uint32_t s = 0; s < kStreams; ++s) {
-            sum[s] = Step::run(sum[s], first + s * stream_bytes, v, num_full, lanes);
-        }
+    if (Step::kMaskLanes == 0 || rest == 0) return;
+    const __mmask16 lanes = first_lanes(rest / 32 * Step::kMaskLanes);
+    for (uint32_t s = 0; s < kCount; ++s) {
+        sums[s] = run_step<Step, kHasResidual>(sums[s], first + s * stream_bytes, v, residual,
+                                               num_full, lanes);
     }
-    for (uint32_t s = 0; s < kStreams; ++s) sums[s] = sum[s];
 }
 
-template <class Step>
-float run_row(const GemvCall& call, const uint8_t* row) {
-    const size_t num_full = call.n / Step::kValues, rest = call.n % Step::kValues;
-    const GemvVector v = *call.vector;
-    __m512 sum = _mm512_setzero_ps();
-    for (size_t step = 0; step < num_full; ++step, row += Step::kBytes) {
-        sum = Step::run(sum, row, v, step, 0xffff);
-    }
-    if (Step::kMaskLanes > 0 && rest > 0) {
-        sum = Step::run(sum, row, v, num_full, first_lanes(rest / 32 * Step::kMaskLanes));
-    }
-    const __m512 zero = _mm512_setzero_ps();  // Same order of addition as with four streams.
-    return _mm_cvtss_f32(sum4(sum, zero, zero, zero));
-}
-
-template <class Step>
-void gemv(const GemvCall& call) {
+template <class Step, bool kHasResidual>
+void gemv_rows(const GemvCall& call) {
     const uint32_t stream_rows = call.num_rows / kStreams;
     const size_t stream_bytes = stream_rows * call.row_bytes;
     for (uint32_t row = 0; row < stream_rows; ++row) {
         __m512 sums[kStreams];
-        run_streams<Step>(call, call.weights + row * call.row_bytes, stream_bytes, sums);
+        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_bytes, stream_bytes, sums);
         alignas(16) float dots[kStreams];
         _mm_store_ps(dots, sum4(sums[0], sums[1], sums[2], sums[3]));
         for (uint32_t s = 0; s < kStreams; ++s) call.out[s * stream_rows + row] = dots[s];
     }
     for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
-        call.out[row] = run_row<Step>(call, call.weights + row * call.row_bytes);
+        __m512 sums[1];
+        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_bytes, 0, sums);
+        const __m512 zero = _mm512_setzero_ps();  // Same order of addition as with four streams.
+        call.out[row] = _mm_cvtss_f32(sum4(sums[0], zero, zero, zero));
     }
+}
+
+template <class Step>
+void gemv(const GemvCall& call) {
+    call.residual ? gemv_rows<Step, true>(call) : gemv_rows<Step, false>(call);
 }
 
 template <class Step>
