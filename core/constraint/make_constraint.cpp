@@ -2,8 +2,12 @@
 #include <utility>
 
 #include "base/try.h"
+#include "base/utf8.h"
 #include "constraint/grammar_constraint.h"
 #include "constraint/language/gbnf_parser.h"
+#include "constraint/language/json_text.h"
+#include "constraint/language/regex_parser.h"
+#include "constraint/required_words.h"
 #include "hokku/constraint.h"
 
 namespace hokku {
@@ -11,22 +15,50 @@ namespace hokku {
 namespace {
 
 using constraint::Expressions;
+using constraint::ExprId;
 using constraint::RuleId;
+
+Result<ExprId> parse_choice(const ConstraintSpec& spec, Expressions& out) {
+    if (spec.words.empty()) return Error{ErrorCode::bad_argument, "no choices", "", "at least one"};
+    for (const std::string& word : spec.words)
+        if (!is_valid_utf8(word))
+            return Error{ErrorCode::bad_argument, "a choice is not valid UTF-8",
+                         to_printable(word, 40), "text"};
+    return out.choice(spec.words);
+}
+
+/// The whole text as an expression, for what is no grammar with rules of its own.
+Result<ExprId> parse_text(const ConstraintSpec& spec, Expressions& out) {
+    switch (spec.kind) {
+        case ConstraintKind::json:
+            return constraint::JsonText(out).any_value();
+        case ConstraintKind::regex:
+            return constraint::parse_regex(spec.text, constraint::RegexMatch::whole, out);
+        case ConstraintKind::choice:
+            return parse_choice(spec, out);
+        default:
+            return Error{ErrorCode::unsupported, "this kind of constraint is not built yet", "",
+                         "a grammar"};
+    }
+}
 
 Result<RuleId> parse(const ConstraintSpec& spec, const ConstraintVocabulary& vocabulary,
                      Expressions& out) {
-    switch (spec.kind) {
-        case ConstraintKind::gbnf:
-            return constraint::parse_gbnf(spec.text, &vocabulary, out);
-        default:
-            return Error{ErrorCode::unsupported, "this kind of constraint is not built yet", "", "a grammar"};
-    }
+    if (spec.kind == ConstraintKind::gbnf)
+        return constraint::parse_gbnf(spec.text, &vocabulary, out);
+    const RuleId root = out.add_rule("text");
+    HOKKU_TRY(const ExprId body, parse_text(spec, out));
+    out.set_body(root, body);
+    return root;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Constraint>> make_constraint(
     const ConstraintSpec& spec, std::shared_ptr<const ConstraintVocabulary> vocabulary) {
+    if (spec.kind == ConstraintKind::required_words)
+        return constraint::RequiredWords::create(spec.words, spec.ignore_case,
+                                                 std::move(vocabulary));
     Expressions expressions;
     HOKKU_TRY(const RuleId root, parse(spec, *vocabulary, expressions));
     HOKKU_TRY(auto grammar, constraint::compile_grammar(expressions, root));

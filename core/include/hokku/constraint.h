@@ -106,7 +106,7 @@ struct ConstraintSpec {
     ConstraintKind kind = ConstraintKind::json;
     std::string text;
     std::vector<std::string> words;
-    bool ignore_case = false;  ///< Of required_words, for ASCII letters.
+    bool ignore_case = false;  ///< Of required_words.
 };
 
 /// A constraint at the beginning of a text.
