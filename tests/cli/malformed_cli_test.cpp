@@ -63,6 +63,26 @@ TEST_CASE("hokku tokenize: every malformed file and vocabulary is refused", "[cl
     check_malformed_files(trial);
 }
 
+TEST_CASE("hokku run: every malformed file, model and vocabulary is refused", "[cli]") {
+    MalformedTrial trial = make_trial({"run", "-m", "@", "-p", "text", "-n", "2"});
+    trial.is_wanted = [](RefusedBy) { return true; };
+    trial.min_num_files = 600;
+    check_malformed_files(trial);
+}
+
+TEST_CASE("hokku run: the sound tiny models answer", "[cli][quick]") {
+    const ScratchFolder folder;
+    hokku::testing::make_tiny_llama().write(folder / "bpe.gguf");
+    hokku::testing::make_tiny_llama_spm().write(folder / "spm.gguf");
+    for (const char* name : {"bpe.gguf", "spm.gguf"}) {
+        const HokkuRun run =
+            run_hokku({"run", "-m", (folder / name).string(), "-p", "text", "-n", "2", "--json"});
+        INFO(run.err);
+        CHECK(run.status == 0);
+        CHECK(run.out.find("\"tokens\"") != std::string::npos);
+    }
+}
+
 TEST_CASE("hokku inspect: what is only no model is listed", "[cli]") {
     for (const auto& file : hokku::testing::malformed_files()) {
         if (file.refused_by == RefusedBy::reader) continue;
