@@ -223,6 +223,9 @@ TEST_CASE("Tokenizer: llama-spm vocabulary", "[text]") {
 TEST_CASE("Tokenizer: baichuan vocabulary", "[text]") {
     compare_vocabulary("baichuan");
 }
+TEST_CASE("Tokenizer: gemma-4 vocabulary", "[text]") {
+    compare_vocabulary("gemma-4");
+}
 TEST_CASE("Tokenizer: phi-3 vocabulary", "[text]") {
     compare_vocabulary("phi-3");
 }

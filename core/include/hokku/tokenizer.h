@@ -73,7 +73,7 @@ class Tokenizer {
     [[nodiscard]] virtual std::string_view token_text(TokenId id) const = 0;
     [[nodiscard]] virtual std::optional<TokenId> find_token(std::string_view text) const = 0;
     [[nodiscard]] virtual const SpecialTokens& special() const = 0;
-    /// "bpe" or "spm", and the pre-tokenizer's name.
+    /// "bpe" (byte-level), "spm" or "bpe-characters" (Gemma 4), and the pre-tokenizer's name.
     [[nodiscard]] virtual std::string_view model_kind() const = 0;
     [[nodiscard]] virtual std::string_view pre_tokenizer() const = 0;
     /// Empty, or why the ids may be wrong (unknown pre-tokenizer); to be shown to the user.
@@ -82,7 +82,7 @@ class Tokenizer {
 
 /// Opens a model file and builds its tokenizer, which then stands without the file.
 ///
-/// Errors : those of the file; unsupported: another kind of vocabulary than byte-level BPE or
+/// Errors : those of the file; unsupported: another kind of vocabulary than BPE and
 ///          SentencePiece BPE; bad_format: wrong tokenizer metadata, with its key.
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::filesystem::path& path);
 

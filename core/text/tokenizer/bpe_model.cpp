@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/try.h"
+#include "base/utf8.h"
 #include "text/tokenizer/byte_characters.h"
 
 namespace hokku {
@@ -20,16 +21,32 @@ constexpr size_t kFewSymbols = 48;
 
 }  // namespace
 
+// Appends what a text of the vocabulary stands for; false when it is not written in the alphabet.
+bool BpeModel::append_bytes(std::string_view text, std::string& out) const {
+    if (options_.alphabet == BpeAlphabet::bytes) return append_bytes_of_characters(text, out);
+    out.append(text);
+    return true;
+}
+
 void BpeModel::read_bytes(const Vocabulary& vocabulary) {
     bytes_.reserve(vocabulary.size(), vocabulary.texts().bytes().size());
     by_bytes_ = TokenTable(vocabulary.size(), random_seed());
+    id_of_byte_.fill(-1);
     std::vector<TokenId> plain;
     plain.reserve(vocabulary.size());
     for (size_t index = 0; index < vocabulary.size(); ++index) {
         const auto id = static_cast<TokenId>(index);
         const TokenKind kind = vocabulary.kind(id);
-        const bool is_plain = kind == TokenKind::normal || kind == TokenKind::byte;
-        if (is_plain && append_bytes_of_characters(vocabulary.text(id), bytes_.bytes())) {
+        const bool is_bytes = options_.alphabet == BpeAlphabet::bytes;
+        const auto byte = is_bytes || kind != TokenKind::byte
+                              ? std::nullopt
+                              : parse_byte_text(vocabulary.text(id));
+        const bool is_plain = kind == TokenKind::normal || (is_bytes && kind == TokenKind::byte);
+        if (byte) {
+            const char text = static_cast<char>(*byte);
+            bytes_.append({&text, 1});
+            id_of_byte_[*byte] = id;
+        } else if (is_plain && append_bytes(vocabulary.text(id), bytes_.bytes())) {
             bytes_.end_string();
             plain.push_back(id);
         } else {
@@ -42,17 +59,18 @@ void BpeModel::read_bytes(const Vocabulary& vocabulary) {
         by_bytes_.insert(bytes_.bytes(), bytes_.offset(index), static_cast<uint32_t>(length), id);
         longest_token_ = std::max(longest_token_, length);
     }
+    // An ASCII character is its byte in both alphabets; above, only byte strings are one byte long.
     for (size_t byte = 0; byte < id_of_byte_.size(); ++byte) {
         const char text = static_cast<char>(byte);
-        id_of_byte_[byte] = find({&text, 1}).value_or(-1);
+        if (const auto id = find({&text, 1})) id_of_byte_[byte] = *id;
     }
 }
 
 void BpeModel::add_merge(std::string_view text, size_t split, uint32_t rank, std::string& bytes) {
     bytes.clear();
-    if (!append_bytes_of_characters(text.substr(0, split), bytes)) return;
+    if (!append_bytes(text.substr(0, split), bytes)) return;
     const size_t left_size = bytes.size();
-    if (!append_bytes_of_characters(text.substr(split + 1), bytes)) return;
+    if (!append_bytes(text.substr(split + 1), bytes)) return;
     const std::string_view both = bytes;
     const auto left = find(both.substr(0, left_size));
     const auto right = find(both.substr(left_size));
@@ -61,7 +79,7 @@ void BpeModel::add_merge(std::string_view text, size_t split, uint32_t rank, std
 }
 
 Result<BpeModel> BpeModel::read(const GgufMetadata& metadata, const Vocabulary& vocabulary,
-                                bool ignore_merges) {
+                                BpeOptions options) {
     const auto error = [&metadata](std::string what, std::string expected) {
         return Error{ErrorCode::bad_format, std::move(what),
                      fmt::format("{}, key {}", metadata.file_name(), kMergesKey),
@@ -71,7 +89,7 @@ Result<BpeModel> BpeModel::read(const GgufMetadata& metadata, const Vocabulary& 
     if (merges == nullptr) return error("the vocabulary has no merges", "a list of merges");
     if (merges->size() >= kNoRank) return error("too many merges", "less than 2^32");
     BpeModel model;
-    model.ignore_merges_ = ignore_merges;
+    model.options_ = options;
     model.read_bytes(vocabulary);
     model.merges_ = MergeTable(merges->size(), random_seed());
     std::string bytes;
@@ -97,7 +115,7 @@ void BpeModel::append_ids(std::string_view piece, Scratch& scratch,
                           std::vector<TokenId>& ids) const {
     const auto whole = piece.size() <= longest_token_ ? find(piece) : std::nullopt;
     if (!whole) return merge(piece, scratch, ids);
-    if (ignore_merges_) return ids.push_back(*whole);
+    if (options_.ignore_merges) return ids.push_back(*whole);
     // Most words are tokens, and nearly all tokens are what their bytes merge to: tried once each.
     std::atomic<Whole>& memo = memo_[static_cast<size_t>(*whole)];
     const Whole known = memo.load(std::memory_order_relaxed);
@@ -110,12 +128,28 @@ void BpeModel::append_ids(std::string_view piece, Scratch& scratch,
     }
 }
 
+void BpeModel::append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const {
+    for (size_t pos = 0; pos < piece.size();) {
+        size_t num_bytes = 1;
+        const bool is_ascii = static_cast<unsigned char>(piece[pos]) < 0x80;
+        if (options_.alphabet == BpeAlphabet::characters && !is_ascii) {
+            num_bytes = decode_utf8(piece, pos).num_bytes;
+            if (const auto id = find(piece.substr(pos, num_bytes))) {
+                symbols.push_back(*id);
+                pos += num_bytes;
+                continue;
+            }
+        }
+        for (; num_bytes > 0; --num_bytes, ++pos) {
+            const TokenId id = id_of_byte_[static_cast<unsigned char>(piece[pos])];
+            if (id >= 0) symbols.push_back(id);
+        }
+    }
+}
+
 void BpeModel::merge(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const {
     scratch.ids.clear();
-    for (const char c : piece) {
-        const TokenId id = id_of_byte_[static_cast<unsigned char>(c)];
-        if (id >= 0) scratch.ids.push_back(id);
-    }
+    append_symbols(piece, scratch.ids);
     if (scratch.ids.size() <= kFewSymbols) {
         merge_few(scratch.ids);
     } else {

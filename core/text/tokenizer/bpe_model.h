@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BpeModel: the tokens and merges of a byte-level BPE vocabulary, and how one piece of text
+// BpeModel: the tokens and merges of a BPE vocabulary, and how one piece of text
 // becomes tokens by them. Knows neither pre-tokenizers nor special tokens.
 #pragma once
 
@@ -19,6 +19,18 @@
 
 namespace hokku {
 
+/// What the texts of a vocabulary are written in, and what merging starts from.
+enum class BpeAlphabet {
+    bytes,       ///< GPT-2's characters for the bytes; merging starts from bytes.
+    characters,  ///< Plain UTF-8; merging starts from characters, or from the <0xHH> tokens of
+                 ///< those that are no token.
+};
+
+struct BpeOptions {
+    BpeAlphabet alphabet = BpeAlphabet::bytes;
+    bool ignore_merges = false;  ///< A piece that is a token is taken whole.
+};
+
 /// Threads: immutable but for a memo of atomics; safe from any thread, each with its own Scratch.
 class BpeModel {
   public:
@@ -26,7 +38,7 @@ class BpeModel {
     ///
     /// Errors : bad_format: no merges, or one that is not two texts with a space between.
     static Result<BpeModel> read(const GgufMetadata& metadata, const Vocabulary& vocabulary,
-                                 bool ignore_merges);
+                                 BpeOptions options);
 
     /// Working memory of one thread, reused from piece to piece.
     class Scratch {
@@ -61,6 +73,8 @@ class BpeModel {
 
     void read_bytes(const Vocabulary& vocabulary);
     void add_merge(std::string_view text, size_t split, uint32_t rank, std::string& bytes);
+    void append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const;
+    bool append_bytes(std::string_view text, std::string& out) const;
     void merge(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const;
     void merge_few(std::vector<TokenId>& symbols) const;
     void merge_many(Scratch& scratch) const;
@@ -71,7 +85,7 @@ class BpeModel {
     MergeTable merges_{0, 0};
     std::array<TokenId, 256> id_of_byte_{};  // -1: none
     size_t longest_token_ = 0;
-    bool ignore_merges_ = false;
+    BpeOptions options_;
     std::unique_ptr<std::atomic<Whole>[]> memo_;
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -101,35 +100,6 @@ std::string unmatchable_name(size_t index) {
 // library's recursive way back from them deep into the stack.
 constexpr size_t kMaxUnusedBytes = 256;
 
-bool crosses_space(std::string_view escaped) {
-    size_t sign = escaped.find(kSpaceSign);
-    size_t run_end = 0;  // of the signs that the piece starts with
-    for (; sign == run_end; sign = escaped.find(kSpaceSign, run_end)) run_end += kSpaceSign.size();
-    return sign != std::string_view::npos;
-}
-
-Result<size_t> count_byte_tokens(const Vocabulary& vocabulary, std::string_view where) {
-    const auto error = [where](std::string what) {
-        return Error{ErrorCode::bad_format, std::move(what), std::string(where),
-                     "<0x00> to <0xFF>, each once, or no byte tokens at all"};
-    };
-    std::array<bool, 256> seen{};
-    size_t num_bytes = 0;
-    for (size_t index = 0; index < vocabulary.size(); ++index) {
-        const auto id = static_cast<TokenId>(index);
-        if (vocabulary.kind(id) != TokenKind::byte) continue;
-        const auto byte = parse_byte_text(vocabulary.text(id));
-        if (!byte) return error(fmt::format("token {} is a byte, but its text is not", id));
-        if (seen[*byte])
-            return error(fmt::format("token {} is a second {}", id, vocabulary.text(id)));
-        seen[*byte] = true;
-        ++num_bytes;
-    }
-    if (num_bytes != 0 && num_bytes != seen.size())
-        return error(fmt::format("there are {} byte tokens", num_bytes));
-    return num_bytes;
-}
-
 // For each normal and unused token, whether the library may know it by its name: it is not empty,
 // and the first of that name. Names that differ only in how a space is written are equal.
 std::vector<bool> find_first_of_equals(const Vocabulary& vocabulary, TokenTable& by_text) {
@@ -159,22 +129,12 @@ std::vector<bool> find_first_of_equals(const Vocabulary& vocabulary, TokenTable&
 
 }  // namespace
 
-void append_escaped(std::string_view text, std::string& out) {
-    for (size_t pos = 0; pos < text.size();) {
-        const size_t space = std::min(text.find(' ', pos), text.size());
-        out.append(text.substr(pos, space - pos));
-        if (space < text.size()) out.append(kSpaceSign);
-        pos = space + 1;
-    }
-}
-
 Result<SentencePieceProto> write_sentencepiece_proto(const Vocabulary& vocabulary,
                                                      std::span<const float> scores,
                                                      std::optional<TokenId> unknown,
                                                      std::string_view where) {
     SentencePieceProto proto;
-    HOKKU_TRY(const size_t num_bytes, count_byte_tokens(vocabulary, where));
-    proto.has_byte_fallback = num_bytes > 0;
+    HOKKU_TRY(proto.has_byte_fallback, has_byte_tokens(vocabulary, where));
     proto.num_tokens = vocabulary.size();
     proto.cuts_at_spaces = true;
     proto.bytes.reserve(vocabulary.texts().bytes().size() + vocabulary.size() * 14);

@@ -9,15 +9,10 @@
 #include <string_view>
 
 #include "hokku/result.h"
+#include "text/tokenizer/space_sign.h"
 #include "text/tokenizer/vocabulary.h"
 
 namespace hokku {
-
-/// U+2581, which SentencePiece writes for a space.
-inline constexpr std::string_view kSpaceSign = "\xE2\x96\x81";
-
-/// `text` with every space replaced by U+2581.
-void append_escaped(std::string_view text, std::string& out);
 
 struct SentencePieceProto {
     std::string bytes;

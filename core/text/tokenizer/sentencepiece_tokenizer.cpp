@@ -80,12 +80,7 @@ void SentencePieceTokenizer::append_text_bytes(TokenId id, std::string& out) con
         if (const auto byte = parse_byte_text(text)) out.push_back(static_cast<char>(*byte));
         return;
     }
-    for (size_t pos = 0; pos < text.size();) {
-        const size_t sign = std::min(text.find(kSpaceSign, pos), text.size());
-        out.append(text.substr(pos, sign - pos));
-        if (sign < text.size()) out.push_back(' ');
-        pos = sign + kSpaceSign.size();
-    }
+    append_unescaped(text, out);
 }
 
 size_t SentencePieceTokenizer::num_prefix_bytes(std::string_view decoded) const {
@@ -151,12 +146,7 @@ Result<void> SentencePieceTokenizer::append_plain(std::string_view escaped, Stre
         escaped = stretch.valid;
     }
     while (cuts_at_spaces_ && escaped.size() > kChunkBytes) {
-        // The first word that starts behind the chunk: a space sign that follows something else.
-        size_t cut = kChunkBytes;
-        do {
-            cut = escaped.find(kSpaceSign, cut + 1);
-        } while (cut != std::string_view::npos &&
-                 escaped.substr(cut - kSpaceSign.size(), kSpaceSign.size()) == kSpaceSign);
+        const size_t cut = find_word_start(escaped, kChunkBytes);
         if (cut == std::string_view::npos) break;
         HOKKU_CHECK(append_chunk(escaped.substr(0, cut), stretch, ids));
         escaped.remove_prefix(cut);

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/tokenizer/space_sign.h"
+
 namespace hokku {
 namespace {
-
-constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581, SentencePiece's space
 
 bool is_whitespace_run(std::string_view text) {
     while (!text.empty()) {

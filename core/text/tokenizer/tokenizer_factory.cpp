@@ -14,6 +14,7 @@
 #include "base/try.h"
 #include "base/utf8.h"
 #include "text/tokenizer/bpe_tokenizer.h"
+#include "text/tokenizer/character_bpe_tokenizer.h"
 #include "text/tokenizer/sentencepiece_tokenizer.h"
 
 namespace hokku {
@@ -77,13 +78,30 @@ Result<std::shared_ptr<const Tokenizer>> make_bpe(const GgufMetadata& metadata) 
     HOKKU_TRY(parts.special,
               read_special_tokens(metadata, parts.vocabulary, {.add_bos = name->add_bos}));
     parts.cutter = make_cutter(metadata, parts.vocabulary, false);
-    HOKKU_TRY(auto model, BpeModel::read(metadata, parts.vocabulary, name->ignore_merges));
+    HOKKU_TRY(auto model, BpeModel::read(metadata, parts.vocabulary,
+                                         {.alphabet = BpeAlphabet::bytes,
+                                          .ignore_merges = name->ignore_merges}));
     HOKKU_TRY(auto patterns, PreTokenizer::create(*find_pre_tokenizer_family(name->family)));
     // In a GPT-2 file the name only chooses the patterns: GPT-2's tokenizer has no normaliser.
     HOKKU_TRY(const auto architecture, metadata.find_string("general.architecture"));
     const bool nfc = name->nfc && architecture != "gpt2";
     return std::shared_ptr<const Tokenizer>(std::make_shared<BpeTokenizer>(
         std::move(parts), std::move(model), std::move(patterns), nfc));
+}
+
+// Gemma 4 and its kin: merges over plain UTF-8.
+Result<std::shared_ptr<const Tokenizer>> make_character_bpe(const GgufMetadata& metadata) {
+    TokenizerParts parts;
+    HOKKU_TRY(const auto pre, metadata.find_string("tokenizer.ggml.pre"));
+    parts.pre_tokenizer = std::string(pre.value_or("gemma4"));
+    HOKKU_TRY(parts.vocabulary, Vocabulary::read(metadata, true));
+    HOKKU_CHECK(has_byte_tokens(parts.vocabulary, place(metadata, "tokenizer.ggml.tokens")));
+    HOKKU_TRY(parts.special, read_special_tokens(metadata, parts.vocabulary, {.add_bos = true}));
+    parts.cutter = make_cutter(metadata, parts.vocabulary, false);
+    HOKKU_TRY(auto model,
+              BpeModel::read(metadata, parts.vocabulary, {.alphabet = BpeAlphabet::characters}));
+    return std::shared_ptr<const Tokenizer>(
+        std::make_shared<CharacterBpeTokenizer>(std::move(parts), std::move(model)));
 }
 
 Result<std::vector<float>> read_scores(const GgufMetadata& metadata, size_t num_tokens) {
@@ -151,10 +169,12 @@ Result<std::shared_ptr<const Tokenizer>> make_tokenizer(const GgufMetadata& meta
     HOKKU_TRY(const std::string_view model, metadata.require_string(kModelKey));
     if (model == "gpt2") return make_bpe(metadata);
     if (model == "llama") return make_sentencepiece(metadata);
+    if (model == "gemma4") return make_character_bpe(metadata);
     return Error{
         ErrorCode::unsupported,
         fmt::format("vocabularies of the kind \"{}\" are not supported", to_printable(model)),
-        place(metadata, kModelKey), "\"gpt2\" (byte-level BPE) or \"llama\" (SentencePiece BPE)"};
+        place(metadata, kModelKey),
+        "\"gpt2\" (byte-level BPE), \"llama\" (SentencePiece BPE) or \"gemma4\""};
 }
 
 Result<std::shared_ptr<const Tokenizer>> open_tokenizer(const std::filesystem::path& path) {

@@ -10,7 +10,8 @@
 
 namespace hokku {
 
-/// The tokenizer of tokenizer.ggml.model "gpt2" (byte-level BPE) or "llama" (SentencePiece BPE).
+/// The tokenizer of tokenizer.ggml.model "gpt2" (byte-level BPE), "llama" (SentencePiece BPE) or
+/// "gemma4" (BPE over characters).
 /// It copies what it needs and outlives the file. An unknown pre-tokenizer is treated as "default"
 /// and leaves a warning.
 ///

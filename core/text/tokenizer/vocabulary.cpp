@@ -172,6 +172,28 @@ std::optional<uint8_t> parse_byte_text(std::string_view text) {
     return byte;
 }
 
+Result<bool> has_byte_tokens(const Vocabulary& vocabulary, std::string_view where) {
+    const auto error = [where](std::string what) {
+        return Error{ErrorCode::bad_format, std::move(what), std::string(where),
+                     "<0x00> to <0xFF>, each once, or no byte tokens at all"};
+    };
+    std::array<bool, 256> seen{};
+    size_t num_bytes = 0;
+    for (size_t index = 0; index < vocabulary.size(); ++index) {
+        const auto id = static_cast<TokenId>(index);
+        if (vocabulary.kind(id) != TokenKind::byte) continue;
+        const auto byte = parse_byte_text(vocabulary.text(id));
+        if (!byte) return error(fmt::format("token {} is a byte, but its text is not", id));
+        if (seen[*byte])
+            return error(fmt::format("token {} is a second {}", id, vocabulary.text(id)));
+        seen[*byte] = true;
+        ++num_bytes;
+    }
+    if (num_bytes != 0 && num_bytes != seen.size())
+        return error(fmt::format("there are {} byte tokens", num_bytes));
+    return num_bytes != 0;
+}
+
 Result<Vocabulary> Vocabulary::read(const GgufMetadata& metadata, bool bytes_by_text) {
     HOKKU_TRY(const GgufStringArray* const tokens, metadata.find_strings(kTokensKey));
     if (tokens == nullptr || tokens->empty())

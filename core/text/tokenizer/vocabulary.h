@@ -75,6 +75,12 @@ class Vocabulary {
 /// The byte of a text "<0xHH>"; nothing when the text is not exactly of that form.
 std::optional<uint8_t> parse_byte_text(std::string_view text);
 
+/// True when the vocabulary has a token for each byte, false when it has none at all.
+///
+/// Errors : bad_format, naming `where`: a byte token whose text is not <0xHH>, two for one byte,
+///          or some bytes without one.
+Result<bool> has_byte_tokens(const Vocabulary& vocabulary, std::string_view where);
+
 /// What the family of a tokenizer adds where the file says nothing.
 struct SpecialDefaults {
     std::optional<TokenId> bos{}, eos{}, unknown{};

@@ -101,7 +101,7 @@ std::string_view VocabularyTokenizer::token_text(TokenId id) const {
 TokenTextDecoder::TokenTextDecoder(const Tokenizer& tokenizer, bool keep_special)
     : tokenizer_(tokenizer),
       keep_special_(keep_special),
-      has_byte_runs_(tokenizer.model_kind() == "spm"),
+      has_byte_runs_(tokenizer.model_kind() != "bpe"),
       assembler_(has_byte_runs_ ? BrokenBytes::one_per_byte : BrokenBytes::one_per_subpart) {
     bytes_.reserve(kUsualTokenBytes);
 }

@@ -82,7 +82,7 @@ class TokenTextDecoder {
   private:
     const Tokenizer& tokenizer_;
     bool keep_special_;
-    bool has_byte_runs_;  // SentencePiece: what is not a byte token ends a run of them
+    bool has_byte_runs_;  // vocabularies with <0xHH> tokens: any other ends a run of them
     CharacterAssembler assembler_;
     std::string bytes_;
 };

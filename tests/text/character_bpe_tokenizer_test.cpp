@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "hokku/tokenizer.h"
+#include "support/catch.h"
+#include "text/tiny_vocabulary.h"
+
+using hokku::TokenId;
+using hokku::testing::GgufWriter;
+using hokku::testing::open_tiny;
+using Ids = std::vector<TokenId>;
+
+namespace {
+
+// 0 <eos>, 1 to 256 the bytes, 257 "_" 258 "h" 259 "i" 260 "hi" 261 "_hi" 262 U+00E9
+// 263 <|tool> (user-defined), where _ is U+2581.
+GgufWriter tiny_character_bpe() {
+    const std::string sign = "\xE2\x96\x81";
+    std::vector<hokku::testing::TinyToken> tokens = {{"<eos>", hokku::testing::kControl}};
+    for (int byte = 0; byte < 256; ++byte)
+        tokens.push_back({fmt::format("<0x{:02X}>", byte), hokku::testing::kByte});
+    for (const std::string& text : {sign, std::string("h"), std::string("i"), std::string("hi"),
+                                    sign + "hi", std::string("\xC3\xA9")})
+        tokens.push_back({text});
+    tokens.push_back({"<|tool>", hokku::testing::kUserDefined});
+    GgufWriter file = hokku::testing::vocabulary_file("gemma4", tokens);
+    file.set_strings("tokenizer.ggml.merges", {"h i", sign + " hi"});
+    file.set<uint32_t>("tokenizer.ggml.eos_token_id", 0);
+    return file;
+}
+
+Ids encode(const hokku::Tokenizer& tokenizer, std::string_view text) {
+    auto ids = tokenizer.encode(text, {});
+    REQUIRE(ids.ok());
+    return *ids;
+}
+
+}  // namespace
+
+TEST_CASE("CharacterBpeTokenizer: characters merge, unknown ones are bytes", "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_character_bpe());
+    CHECK(encode(*tokenizer, "hi hi") == Ids{260, 261});
+    CHECK(encode(*tokenizer, "  hi\xC3\xA9") == Ids{257, 261, 262});
+    CHECK(encode(*tokenizer, "\xE2\x96\x81hi") == Ids{261});
+    CHECK(encode(*tokenizer, "\xC3\xA8") == Ids{1 + 0xC3, 1 + 0xA8});
+    CHECK(encode(*tokenizer, "x\xFF") == Ids{1 + 'x', 1 + 0xFF});
+    CHECK(encode(*tokenizer, "hi<|tool>hi") == Ids{260, 263, 260});
+    CHECK(encode(*tokenizer, "") == Ids{});
+}
+
+TEST_CASE("CharacterBpeTokenizer: decodes spaces and runs of bytes", "[text][quick]") {
+    const auto tokenizer = open_tiny(tiny_character_bpe());
+    CHECK(tokenizer->decode(Ids{261, 0, 1 + 0xC3, 1 + 0xA8}, false) == " hi\xC3\xA8");
+    CHECK(tokenizer->decode(Ids{1 + 0xE2, 1 + 0x96, 260}, false) == "\xEF\xBF\xBD\xEF\xBF\xBDhi");
+    CHECK(tokenizer->find_token("\xE2\x96\x81hi") == TokenId{261});
+    CHECK(tokenizer->special().end_of_generation == Ids{0});
+}
