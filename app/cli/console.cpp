@@ -73,7 +73,8 @@ void write_message(std::string_view text) {
 }
 
 int fail(const Error& error) {
-    write_message(error.message());
+    const char* origin = error.code == ErrorCode::bad_template ? "chat template: " : "";
+    write_message(origin + error.message());
     return kFailed;
 }
 

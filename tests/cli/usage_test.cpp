@@ -25,7 +25,8 @@ TEST_CASE("hokku: every command has help on stdout and exits with 0", "[cli][qui
     const HokkuRun all = run_hokku({"--help"});
     CHECK(all.status == 0);
     CHECK(all.err.empty());
-    for (const std::string command : {"tokenize", "detokenize", "inspect", "devices"}) {
+    for (const std::string command : {"chat", "run", "tokenize", "detokenize", "render", "logits",
+                                      "inspect", "bench", "perplexity", "devices"}) {
         INFO(command);
         CHECK(all.out.find("  " + command) != std::string::npos);
         const HokkuRun one = run_hokku({command, "--help"});

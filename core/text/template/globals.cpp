@@ -37,7 +37,7 @@ Value name_space(Runtime& runtime, const Value&, Arguments& arguments) {
 
 Value raise_exception(Runtime& runtime, const Value&, Arguments& arguments) {
     Text scratch;
-    return runtime.fail(str(runtime, arguments[0], scratch).bytes);
+    return runtime.refuse(str(runtime, arguments[0], scratch).bytes);
 }
 
 Value range(Runtime& runtime, const Value&, Arguments& arguments) {

@@ -24,6 +24,13 @@ Value Runtime::fail_limit(std::string what) {
     return record(ErrorCode::limit_exceeded, std::move(what));
 }
 
+Value Runtime::refuse(std::string what) {
+    const bool is_first = !error_;
+    Value undefined = fail(std::move(what));
+    if (is_first) error_->where.clear();
+    return undefined;
+}
+
 bool Runtime::spend_slowly(uint64_t steps) {
     if (failed()) return false;
     if (heap_.over_limit()) {

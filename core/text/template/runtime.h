@@ -43,6 +43,8 @@ class Runtime {
     /// Records an error at the current place unless there is one; returns an undefined value.
     Value fail(std::string what);
     Value fail_limit(std::string what);
+    /// The template's own refusal: its words alone, without a place in its text.
+    Value refuse(std::string what);
     [[nodiscard]] bool failed() const { return error_.has_value(); }
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 

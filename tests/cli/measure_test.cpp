@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// logits, perplexity and bench.
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "run_hokku.h"
+#include "support/catch.h"
+#include "support/golden.h"
+#include "support/tiny_model.h"
+
+using hokku::testing::find_golden;
+using hokku::testing::find_model;
+using hokku::testing::HokkuRun;
+using hokku::testing::make_tiny_llama;
+using hokku::testing::report_skip;
+using hokku::testing::run_hokku;
+using hokku::testing::ScratchFolder;
+using hokku::testing::TinyLlama;
+using nlohmann::json;
+
+TEST_CASE("hokku logits: positions, chosen ids and residuals", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const std::string model = (folder / "tiny.gguf").string();
+    const HokkuRun run =
+        run_hokku({"logits", "-m", model, "--tokens", "10,20,30", "--exact", "--all", "--top",
+                   "261", "--ids", "0,7,260", "--hidden", "--stages"});
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+    REQUIRE(result["positions"].size() == 3);
+    for (size_t index = 0; index < 3; ++index) {
+        const json& position = result["positions"][index];
+        CHECK(position["index"] == index);
+        REQUIRE(position["top"].size() == TinyLlama::kNumVocab);
+        CHECK(position["top"][0][0] == position["argmax"]);
+        REQUIRE(position["logits"].size() == 3);
+        double sum = 0;
+        for (const json& pair : position["top"]) {
+            sum += std::exp(pair[1].get<double>());
+            if (pair[0] == 7) CHECK(pair[1] == position["logits"][1]);
+        }
+        CHECK(position["logsumexp"].get<double>() == Approx(std::log(sum)).epsilon(1e-9));
+    }
+    // The embedding, and each layer: the last one after the final norm.
+    REQUIRE(result["hidden"].size() == 1 + TinyLlama::kLayers);
+    for (const json& values : result["hidden"]) CHECK(values.size() == TinyLlama::kDim);
+    CHECK(result["stages"]["layer0.q"].size() == TinyLlama::kHeads * TinyLlama::kHeadDim);
+
+    const json last = json::parse(
+        run_hokku({"logits", "-m", model, "--tokens", "10,20,30", "--exact", "--ids", "0,7,260"})
+            .out);
+    REQUIRE(last["positions"].size() == 1);
+    CHECK(last["positions"][0]["index"] == 2);
+    CHECK(last["positions"][0]["logits"] == result["positions"][2]["logits"]);
+    CHECK(!last.contains("hidden"));
+    CHECK(!last.contains("stages"));
+    CHECK(run_hokku({"logits", "-m", model, "--tokens", "1", "--ids", "261"}).status == 1);
+    CHECK(run_hokku({"logits", "-m", model, "--tokens", "x"}).status == 2);
+    CHECK(run_hokku({"logits", "-m", model}).status == 2);
+}
+
+TEST_CASE("hokku logits: the exact path equals the reference on real models", "[cli][model]") {
+    for (const std::string name : {"smollm2", "qwen2", "gemma3"}) {
+        const auto model = find_model(name);
+        if (!model) return report_skip("no model " + name);
+        const auto golden = find_golden("real/" + name + "/visible.json");
+        if (!golden) return report_skip("no golden logits of " + name);
+        std::ifstream stream(*golden);
+        const json reference = json::parse(stream)["cases"][0];
+        const HokkuRun run =
+            run_hokku({"logits", "-m", model->string(), "--tokens", reference["tokens"].dump(),
+                       "--exact", "--hidden", "--ids", reference["last_sample_ids"].dump()});
+        REQUIRE(run.status == 0);
+        const json result = json::parse(run.out);
+        const json& position = result["positions"][0];
+        CHECK(position["argmax"] == reference["argmax"].back());
+        for (size_t i = 0; i < position["logits"].size(); ++i) {
+            CHECK(std::abs(position["logits"][i].get<double>() -
+                           reference["last_sample"][i].get<double>()) < 0.01);
+        }
+        REQUIRE(result["hidden"].size() == reference["hidden_last"].size());
+        for (size_t i = 0; i < result["hidden"].size(); ++i) {
+            double difference = 0, largest = 0;
+            for (size_t j = 0; j < result["hidden"][i].size(); ++j) {
+                const double expected = reference["hidden_last"][i][j].get<double>();
+                largest = std::max(largest, std::abs(expected));
+                difference =
+                    std::max(difference, std::abs(result["hidden"][i][j].get<double>() - expected));
+            }
+            CHECK(difference < 1e-3 * largest);
+        }
+    }
+}
+
+TEST_CASE("hokku perplexity: the mean over the text equals that of its logits", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    hokku::testing::write_file(folder / "text", "xyz");
+    const std::string model = (folder / "tiny.gguf").string();
+    const HokkuRun run = run_hokku(
+        {"perplexity", "-m", model, "-f", (folder / "text").string(), "--exact", "--json"});
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+
+    std::string ids = run_hokku({"tokenize", "-m", model}, {.text = "xyz"}).out;
+    const json logits = json::parse(
+        run_hokku({"logits", "-m", model, "--tokens", ids, "--exact", "--all", "--ids", ids}).out);
+    REQUIRE(logits["positions"].size() == 3);
+    double nll = 0;
+    for (size_t i = 0; i < 2; ++i) {
+        const json& position = logits["positions"][i];
+        nll += position["logsumexp"].get<double>() - position["logits"][i + 1].get<double>();
+    }
+    CHECK(result["tokens"] == 2);
+    CHECK(result["mean_nll"].get<double>() == Approx(nll / 2).epsilon(1e-5));
+    CHECK(result["perplexity"].get<double>() == Approx(std::exp(nll / 2)).epsilon(1e-5));
+    CHECK(run_hokku({"perplexity", "-m", model}).status == 2);
+    CHECK(run_hokku({"perplexity", "-m", model, "-f", "/no/such"}).status == 1);
+}
+
+TEST_CASE("hokku bench: the JSON has every key of the contract", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const HokkuRun run = run_hokku({"bench", "-m", (folder / "tiny.gguf").string(), "-p", "16",
+                                    "-n", "4", "-r", "1", "--json"});
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+    for (const char* key :
+         {"prefill_tok_s", "decode_tok_s", "load_s", "peak_memory_mb", "bytes_per_token",
+          "read_bandwidth_gb_s", "share_of_bandwidth", "threads"}) {
+        INFO(key);
+        REQUIRE(result.contains(key));
+        CHECK(result[key].get<double>() > 0);
+    }
+    CHECK(result["device"].is_string());
+}

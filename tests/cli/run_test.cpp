@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "run_hokku.h"
+#include "support/catch.h"
+#include "support/golden.h"
+#include "support/tiny_model.h"
+
+using hokku::testing::find_model;
+using hokku::testing::HokkuRun;
+using hokku::testing::make_tiny_llama;
+using hokku::testing::report_skip;
+using hokku::testing::run_hokku;
+using hokku::testing::ScratchFolder;
+using nlohmann::json;
+
+namespace {
+
+/// A tiny model in a folder whose name is no plain ASCII.
+struct TinyFile {
+    TinyFile() {
+        std::filesystem::create_directory(folder / "俳句 models");
+        path = (folder / "俳句 models" / "tiny.gguf").string();
+        make_tiny_llama().write(path);
+    }
+    ScratchFolder folder;
+    std::string path;
+};
+
+}  // namespace
+
+TEST_CASE("hokku run: the JSON has every key of the contract", "[cli][quick]") {
+    const TinyFile tiny;
+    const HokkuRun run = run_hokku(
+        {"run", "-m", tiny.path, "-p", "Grüße", "--temp", "0", "--seed", "7", "-n", "5", "--json"});
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+    CHECK(result["text"].is_string());
+    CHECK(result["tokens"].is_array());
+    CHECK(result["tokens"].size() <= 5);
+    CHECK(result["stop_reason"].is_string());
+    CHECK(result["seed"] == 7);
+    for (const char* key : {"prompt_tokens", "forward_tokens", "prefill_tok_s", "decode_tok_s",
+                            "ttft_ms", "peak_memory_mb"}) {
+        INFO(key);
+        CHECK(result["stats"][key].is_number());
+    }
+    CHECK(std::count(run.out.begin(), run.out.end(), '\n') == 1);
+}
+
+TEST_CASE("hokku run: text goes to stdout, seed and speed to stderr", "[cli][quick]") {
+    const TinyFile tiny;
+    const std::vector<std::string> arguments = {"run",    "-m", tiny.path, "--tokens", "1,2,3",
+                                                "--seed", "42", "-n",      "8"};
+    const HokkuRun streamed = run_hokku(arguments);
+    REQUIRE(streamed.status == 0);
+    CHECK(streamed.err.find("seed 42") != std::string::npos);
+    CHECK(streamed.out.find("seed") == std::string::npos);
+    std::vector<std::string> with_json = arguments;
+    with_json.push_back("--json");
+    const json result = json::parse(run_hokku(with_json).out);
+    CHECK(streamed.out == result["text"].get<std::string>() + "\n");
+    CHECK(result["tokens"].size() == 8);
+    CHECK(result["stop_reason"] == "length");
+    // One token of the prompt and each generated one but the last go through the model once.
+    CHECK(result["stats"]["forward_tokens"] == 3 + 8 - 1);
+}
+
+TEST_CASE("hokku run: the same seed gives the same text, however the tokens are given",
+          "[cli][quick]") {
+    const TinyFile tiny;
+    const std::string list = (tiny.folder / "list").string();
+    hokku::testing::write_file(list, "[72, 105]\n");
+    const auto run = [&](const std::vector<std::string>& prompt) {
+        std::vector<std::string> all = {"run", "-m", tiny.path, "--seed",
+                                        "3",   "-n", "12",      "--json"};
+        all.insert(all.end(), prompt.begin(), prompt.end());
+        return json::parse(run_hokku(all, {.text = "Hi"}).out)["tokens"];
+    };
+    const json expected = run({"--tokens", "72,105"});
+    REQUIRE(expected.size() > 0);
+    CHECK(run({"--tokens", "@" + list}) == expected);
+    CHECK(run({"--raw", "-p", "Hi"}) == run({"--raw", "-f", "-"}));
+}
+
+TEST_CASE("hokku run: contradicting or missing arguments are wrong usage", "[cli][quick]") {
+    const TinyFile tiny;
+    const std::vector<std::vector<std::string>> wrong = {
+        {},
+        {"-p", "a", "--tokens", "1"},
+        {"-p", "a", "-f", "b"},
+        {"--tokens", "one,two"},
+        {"--tokens", "1,-2"},
+        {"-p", "a", "--raw", "--system", "b"},
+        {"-p", "a", "--parse-special"},
+        {"-p", "a", "--temp", "-1"},
+        {"-p", "a", "--temp", "hot"},
+        {"-p", "a", "--top-p", "1.5"},
+        {"-p", "a", "-n", "-3"},
+        {"-p", "a", "--sampler-order", "top_k,no_such"},
+        {"-p", "a", "--logit-bias", "x=1"},
+        {"-p"}};
+    for (const std::vector<std::string>& arguments : wrong) {
+        std::vector<std::string> all = {"run", "-m", tiny.path};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        const HokkuRun run = run_hokku(all);
+        INFO(run.err);
+        CHECK(run.status == 2);
+        CHECK(run.out.empty());
+        CHECK(!run.err.empty());
+    }
+}
+
+TEST_CASE("hokku run: what the model cannot take exits with 1 and says why", "[cli][quick]") {
+    const TinyFile tiny;
+    const HokkuRun unknown = run_hokku({"run", "-m", tiny.path, "--tokens", "5,4711"});
+    CHECK(unknown.status == 1);
+    CHECK(unknown.out.empty());
+    CHECK(unknown.err.find("4711") != std::string::npos);
+    const HokkuRun too_long =
+        run_hokku({"run", "-m", tiny.path, "--raw", "-p", std::string(5000, 'a')});
+    CHECK(too_long.status == 1);
+    CHECK(too_long.err.find("context") != std::string::npos);
+    const HokkuRun no_file = run_hokku({"run", "-m", tiny.path, "-f", "/no/such/prompt.txt"});
+    CHECK(no_file.status == 1);
+    CHECK(no_file.err.find("/no/such/prompt.txt") != std::string::npos);
+}
+
+TEST_CASE("hokku run: a reader that goes away ends the generation", "[cli][quick]") {
+    const TinyFile tiny;
+    const HokkuRun run = run_hokku({"run", "-m", tiny.path, "--raw", "-p", "a", "-n", "200"},
+                                   {.closed_stdout = true});
+    CHECK(run.status == 1);
+    CHECK(run.err.find("cancelled") != std::string::npos);
+}
+
+TEST_CASE("hokku chat: without a terminal each line of stdin is answered", "[cli][quick]") {
+    const TinyFile tiny;
+    const HokkuRun run =
+        run_hokku({"chat", "-m", tiny.path, "-n", "3", "--temp", "0", "--first", "hello"},
+                  {.text = "one\n/reset\n/help\ntwo \\\nlines\n/nonsense\n/quit\nnever\n"});
+    INFO(run.err);
+    CHECK(run.status == 0);
+    CHECK(run.err.find("> hello") != std::string::npos);
+    CHECK(run.err.find("no such command: /nonsense") != std::string::npos);
+    CHECK(run.err.find("/system TEXT") != std::string::npos);
+    CHECK(run.out.find("/help") == std::string::npos);
+}
+
+TEST_CASE("hokku chat: an empty input is no failure", "[cli][quick]") {
+    const TinyFile tiny;
+    const HokkuRun run = run_hokku({"chat", "-m", tiny.path});
+    CHECK(run.status == 0);
+    CHECK(run.out.empty());
+}
+
+TEST_CASE("hokku run: the starter model answers by its template and stops by itself",
+          "[cli][model]") {
+    const auto model = find_model("smollm2");
+    if (!model) return report_skip("no model smollm2");
+    const HokkuRun run = run_hokku({"run", "-m", model->string(), "-p", "What is 2 + 2?", "--temp",
+                                    "0", "-n", "200", "--json"});
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+    CHECK(result["stop_reason"] == "end");
+    CHECK(result["text"].get<std::string>().find("4") != std::string::npos);
+    CHECK(result["text"].get<std::string>().find("<|im_end|>") == std::string::npos);
+    const HokkuRun stopped =
+        run_hokku({"run", "-m", model->string(), "--raw", "-p", "One, two, three,", "--temp", "0",
+                   "-n", "50", "--stop", "six", "--json"});
+    const json cut = json::parse(stopped.out);
+    CHECK(cut["stop_reason"] == "stop");
+    CHECK(cut["text"] == " four, five, ");
+}
