@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/tokenizer/character_bpe_tokenizer.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "text/tokenizer/space_sign.h"
 
 namespace hokku {
 
 CharacterBpeTokenizer::CharacterBpeTokenizer(TokenizerParts parts, BpeModel model)
     : VocabularyTokenizer(std::move(parts)), model_(std::move(model)) {
-    for (size_t index = 0; cuts_at_spaces_ && index < vocabulary().size(); ++index) {
+    for (size_t index = 0; index < vocabulary().size(); ++index) {
         const auto id = static_cast<TokenId>(index);
-        if (vocabulary().kind(id) == TokenKind::normal && crosses_space(vocabulary().text(id)))
-            cuts_at_spaces_ = false;
+        if (vocabulary().kind(id) == TokenKind::normal) word_cuts_.add_token(vocabulary().text(id));
     }
 }
 
@@ -46,8 +42,7 @@ Result<void> CharacterBpeTokenizer::append_ids(std::string_view text, std::strin
 void CharacterBpeTokenizer::append_stretch(std::string_view escaped, BpeModel::Scratch& scratch,
                                            std::vector<TokenId>& ids) const {
     while (!escaped.empty()) {
-        const size_t cut = cuts_at_spaces_ ? find_word_start(escaped, 1) : std::string_view::npos;
-        const std::string_view word = escaped.substr(0, cut);
+        const std::string_view word = escaped.substr(0, word_cuts_.find(escaped, 1));
         model_.append_ids(word, scratch, ids);
         escaped.remove_prefix(word.size());
     }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "text/tokenizer/bpe_model.h"
+#include "text/tokenizer/space_sign.h"
 #include "text/tokenizer/vocabulary_tokenizer.h"
 
 namespace hokku {
@@ -28,7 +29,7 @@ class CharacterBpeTokenizer final : public VocabularyTokenizer {
                         std::vector<TokenId>& ids) const;
 
     BpeModel model_;
-    bool cuts_at_spaces_ = true;  // no token goes on past a space
+    WordCuts word_cuts_;
 };
 
 }  // namespace hokku

@@ -136,7 +136,6 @@ Result<SentencePieceProto> write_sentencepiece_proto(const Vocabulary& vocabular
     SentencePieceProto proto;
     HOKKU_TRY(proto.has_byte_fallback, has_byte_tokens(vocabulary, where));
     proto.num_tokens = vocabulary.size();
-    proto.cuts_at_spaces = true;
     proto.bytes.reserve(vocabulary.texts().bytes().size() + vocabulary.size() * 14);
     const std::vector<bool> is_first = find_first_of_equals(vocabulary, proto.plain_tokens);
     std::string name;
@@ -148,7 +147,7 @@ Result<SentencePieceProto> write_sentencepiece_proto(const Vocabulary& vocabular
         const bool is_matched = type == PieceType::normal || type == PieceType::unused;
         const bool is_too_long = type == PieceType::unused && name.size() > kMaxUnusedBytes;
         if (is_matched && is_first[index] && !is_too_long) {
-            if (crosses_space(name)) proto.cuts_at_spaces = false;
+            proto.word_cuts.add_token(name);
         } else if (type != PieceType::byte) {
             name = unmatchable_name(index);
         }

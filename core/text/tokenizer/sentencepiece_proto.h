@@ -20,9 +20,7 @@ struct SentencePieceProto {
     /// last token, stands in. Ids from here on are not tokens.
     size_t num_tokens = 0;
     bool has_byte_fallback = false;
-    /// No normal piece goes on past a space: text may be cut before any space that follows
-    /// something else without a change to its tokens.
-    bool cuts_at_spaces = false;
+    WordCuts word_cuts;
     /// Normal and unused tokens by their text in the file, as keys in the vocabulary's texts.
     TokenTable plain_tokens{0, 0};
 };

@@ -64,7 +64,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(TokenizerParts parts,
       library_(std::move(library)),
       options_(std::move(options)),
       num_library_tokens_(layout.num_tokens),
-      cuts_at_spaces_(layout.cuts_at_spaces),
+      word_cuts_(layout.word_cuts),
       plain_tokens_(std::move(layout.plain_tokens)) {}
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
@@ -145,8 +145,8 @@ Result<void> SentencePieceTokenizer::append_plain(std::string_view escaped, Stre
         stretch.valid = to_valid_utf8(escaped);
         escaped = stretch.valid;
     }
-    while (cuts_at_spaces_ && escaped.size() > kChunkBytes) {
-        const size_t cut = find_word_start(escaped, kChunkBytes);
+    while (escaped.size() > kChunkBytes) {
+        const size_t cut = word_cuts_.find(escaped, kChunkBytes);
         if (cut == std::string_view::npos) break;
         HOKKU_CHECK(append_chunk(escaped.substr(0, cut), stretch, ids));
         escaped.remove_prefix(cut);

@@ -56,7 +56,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     std::unique_ptr<Library> library_;
     SentencePieceOptions options_;
     size_t num_library_tokens_ = 0;
-    bool cuts_at_spaces_ = false;
+    WordCuts word_cuts_;
     TokenTable plain_tokens_;
 };
 

@@ -24,19 +24,31 @@ void append_unescaped(std::string_view text, std::string& out) {
     }
 }
 
-bool crosses_space(std::string_view escaped) {
-    size_t sign = escaped.find(kSpaceSign);
-    size_t run_end = 0;  // of the signs that the piece starts with
-    for (; sign == run_end; sign = escaped.find(kSpaceSign, run_end)) run_end += kSpaceSign.size();
-    return sign != std::string_view::npos;
+namespace {
+
+unsigned char byte_before(std::string_view text, size_t pos) {
+    return static_cast<unsigned char>(text[pos - 1]);
 }
 
-size_t find_word_start(std::string_view escaped, size_t from) {
+bool is_after_sign(std::string_view text, size_t pos) {
     constexpr size_t kSize = kSpaceSign.size();
+    return pos >= kSize && text.substr(pos - kSize, kSize) == kSpaceSign;
+}
+
+}  // namespace
+
+void WordCuts::add_token(std::string_view escaped) {
+    size_t sign = escaped.find(kSpaceSign);
+    for (; sign != std::string_view::npos; sign = escaped.find(kSpaceSign, sign + 1))
+        if (sign > 0 && !is_after_sign(escaped, sign))
+            stands_before_sign_[byte_before(escaped, sign)] = true;
+}
+
+size_t WordCuts::find(std::string_view escaped, size_t from) const {
     size_t sign = escaped.find(kSpaceSign, from);
-    while (sign != std::string_view::npos && sign >= kSize &&
-           escaped.substr(sign - kSize, kSize) == kSpaceSign)
-        sign = escaped.find(kSpaceSign, sign + kSize);
+    while (sign != std::string_view::npos &&
+           (is_after_sign(escaped, sign) || stands_before_sign_[byte_before(escaped, sign)]))
+        sign = escaped.find(kSpaceSign, sign + 1);
     return sign;
 }
 

@@ -2,6 +2,8 @@
 // U+2581, the visible sign that SentencePiece vocabularies write for a space.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,11 +17,18 @@ void append_escaped(std::string_view text, std::string& out);
 /// Appends `text` with every sign as a space.
 void append_unescaped(std::string_view text, std::string& out);
 
-/// True when a sign follows something else. Where no token does this, text may be cut before any
-/// sign that follows something else without a change to its tokens.
-bool crosses_space(std::string_view escaped);
+/// Where text may be cut without a change to its tokens: before a sign whose byte before it stands
+/// before a sign in no token, so that no merge can go over the cut.
+///
+/// Threads: find() is safe from any thread once all tokens are added.
+class WordCuts {
+  public:
+    void add_token(std::string_view escaped);
+    /// The first such place at or after `from`; npos when there is none. Needs: from > 0.
+    [[nodiscard]] size_t find(std::string_view escaped, size_t from) const;
 
-/// Where the first such sign at or after `from` starts; npos when there is none. Needs: from > 0.
-size_t find_word_start(std::string_view escaped, size_t from);
+  private:
+    std::array<bool, 256> stands_before_sign_{};  // last bytes of what a sign follows in a token
+};
 
 }  // namespace hokku
