@@ -36,18 +36,6 @@ std::optional<RealModel> find_real(const std::string& name) {
     return RealModel{*model, *golden};
 }
 
-/// Root mean square of the difference over that of the reference.
-double relative_error(std::span<const float> values, std::span<const float> reference) {
-    REQUIRE(values.size() == reference.size());
-    double difference = 0, norm = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-        const double d = static_cast<double>(values[i]) - static_cast<double>(reference[i]);
-        difference += d * d;
-        norm += static_cast<double>(reference[i]) * static_cast<double>(reference[i]);
-    }
-    return std::sqrt(difference / norm);
-}
-
 std::vector<double> log_softmax(std::span<const float> logits) {
     const auto max = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
     double sum = 0;

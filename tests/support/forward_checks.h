@@ -36,6 +36,18 @@ inline float max_difference(std::span<const float> a, std::span<const float> b) 
     return max;
 }
 
+/// Root mean square of the difference over that of the reference.
+inline double relative_error(std::span<const float> values, std::span<const float> reference) {
+    REQUIRE(values.size() == reference.size());
+    double difference = 0, norm = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+        const double d = static_cast<double>(values[i]) - static_cast<double>(reference[i]);
+        difference += d * d;
+        norm += static_cast<double>(reference[i]) * static_cast<double>(reference[i]);
+    }
+    return std::sqrt(difference / norm);
+}
+
 /// Row `index` of logits [rows][num_vocab].
 inline std::span<const float> row_of(std::span<const float> logits, size_t index,
                                      size_t num_vocab) {

@@ -42,20 +42,25 @@ Forward::Forward(const Model& model, const KernelTable& kernels, ForwardMemory& 
       state_(state),
       step_(*state.step),
       lane_(lane),
-      own_(memory.buffers.lanes[lane.index]),
-      num_rows_(state.num_rows),
-      few_(state.num_rows <= kFewRows),
-      rows_(few_ ? Lane::Range{0, state.num_rows} : lane.share(state.num_rows)),
-      x_(few_ ? own_.x : memory.buffers.x),
-      normed_(few_ ? own_.normed : memory.buffers.normed),
-      input_(normed_),
-      q_(few_ ? own_.q : memory.buffers.q) {}
+      own_(memory.buffers.lanes[lane.index]) {
+    set_num_rows(state.num_rows);
+    input_ = normed_;
+    q_ = few_ ? own_.q : buffers_.q;
+}
+
+void Forward::set_num_rows(uint32_t num_rows) {
+    num_rows_ = num_rows;
+    few_ = num_rows <= kFewRows;
+    rows_ = few_ ? Lane::Range{0, num_rows} : lane_.share(num_rows);
+    x_ = few_ ? own_.x : buffers_.x;
+    normed_ = few_ ? own_.normed : buffers_.normed;
+}
 
 void Forward::run() {
     embed();
     for (uint32_t i = 0; i < spec_.num_layers; ++i)
         if (!run_layer(i)) return;
-    head();
+    if (num_rows_ > 0) head();
 }
 
 // ---- embed -------------------------------------------------------------------------------------
@@ -110,7 +115,8 @@ bool Forward::run_layer(uint32_t index) {
     const LayerSpec& layer = spec_.layers[index];
     const LayerWeights& weights = weights_.layers[index];
     const AttentionSpec& attention = *layer.attention();
-    const size_t dim = buffers_.dim, last = num_rows_ - 1;
+    const size_t dim = buffers_.dim;
+    size_t last = num_rows_ - 1;
 
     // Read by all lanes only after the next barrier, so that they agree.
     if (lane_.index == 0 && step_.stop.stop_requested()) state_.is_cancelled = true;
@@ -125,6 +131,13 @@ bool Forward::run_layer(uint32_t index) {
 
     // q_rope, k_rope
     rotate_and_append(attention, weights, index);
+
+    // The last layer's KV is stored; the rest of it matters for rows with logits only.
+    if (index + 1 == spec_.num_layers && step_.trace == nullptr) {
+        keep_wanted_rows();
+        if (num_rows_ == 0) return true;
+        last = num_rows_ - 1;
+    }
 
     // attn_mix
     mix_values(attention, weights, index);
@@ -236,24 +249,59 @@ void Forward::prepare_heads(const AttentionSpec& spec, const LayerWeights& weigh
     }
 }
 
+void Forward::keep_wanted_rows() {
+    const auto num_wanted = static_cast<uint32_t>(step_.logit_rows.size());
+    if (num_wanted == num_rows_) return;
+    const float* x = x_;
+    const float* normed = normed_;
+    const bool input_is_normed = input_ == normed_;
+    is_narrowed_ = true;
+    set_num_rows(num_wanted);
+    input_ = input_is_normed ? normed_ : x_;
+    // Rows ascend, so that packing them in place overwrites only what has been read. Shared
+    // buffers are packed by one lane; the barrier after attention shows them to all.
+    if (!few_ && lane_.index != 0) return;
+    const size_t dim = buffers_.dim;
+    for (uint32_t i = 0; i < num_wanted; ++i) {
+        const size_t row = step_.logit_rows[i];
+        std::memmove(x_ + i * dim, x + row * dim, dim * sizeof(float));
+        if (input_is_normed)
+            std::memmove(normed_ + i * dim, normed + row * dim, dim * sizeof(float));
+    }
+}
+
 void Forward::mix_values(const AttentionSpec& spec, const LayerWeights& weights, uint32_t index) {
+    uint32_t next_wanted = 0;
     for (const StepSequence& sequence : step_.sequences) {
-        attention(lane_, kernels_, memory_.attention,
-                  {.q = q_ + sequence.first_row * buffers_.q_dim,
-                   .q_stride = buffers_.q_dim,
-                   .out = buffers_.mix + sequence.first_row * buffers_.mix_dim,
-                   .out_stride = buffers_.mix_dim,
-                   .kv = memory_.kv.pages(index, sequence.blocks.data()),
-                   .num_rows = sequence.num_rows,
-                   .first_position = sequence.num_cached,
-                   .num_heads = spec.num_heads,
-                   .num_kv_heads = spec.num_kv_heads,
-                   .key_dim = spec.key_dim,
-                   .value_dim = spec.value_dim,
-                   .scale = spec.scale,
-                   .logit_softcap = spec.logit_softcap,
-                   .window = spec.window,
-                   .sinks = weights.sinks.data});
+        AttentionCall call{.q = q_ + sequence.first_row * buffers_.q_dim,
+                           .q_stride = buffers_.q_dim,
+                           .out = buffers_.mix + sequence.first_row * buffers_.mix_dim,
+                           .out_stride = buffers_.mix_dim,
+                           .kv = memory_.kv.pages(index, sequence.blocks.data()),
+                           .num_rows = sequence.num_rows,
+                           .first_position = sequence.num_cached,
+                           .num_heads = spec.num_heads,
+                           .num_kv_heads = spec.num_kv_heads,
+                           .key_dim = spec.key_dim,
+                           .value_dim = spec.value_dim,
+                           .scale = spec.scale,
+                           .logit_softcap = spec.logit_softcap,
+                           .window = spec.window,
+                           .sinks = weights.sinks.data};
+        if (!is_narrowed_) {
+            attention(lane_, kernels_, memory_.attention, call);
+            continue;
+        }
+        // One call for each wanted row of this sequence.
+        call.num_rows = 1;
+        for (; next_wanted < num_rows_; ++next_wanted) {
+            const uint32_t row = step_.logit_rows[next_wanted];
+            if (row >= sequence.first_row + sequence.num_rows) break;
+            call.q = q_ + row * buffers_.q_dim;
+            call.out = buffers_.mix + next_wanted * buffers_.mix_dim;
+            call.first_position = sequence.num_cached + (row - sequence.first_row);
+            attention(lane_, kernels_, memory_.attention, call);
+        }
     }
     lane_.barrier();
     trace_stage("attn_mix", buffers_.mix + (num_rows_ - 1) * buffers_.mix_dim,
@@ -329,8 +377,10 @@ void Forward::head() {
     const auto num_logits = static_cast<uint32_t>(step_.logit_rows.size());
     if (num_logits == 0) return;
     const Lane::Range share = few_ ? Lane::Range{0, num_logits} : lane_.share(num_logits);
-    for (uint32_t i = share.begin; i < share.end; ++i)
-        norm(normed_ + i * dim, x_ + step_.logit_rows[i] * dim, weights_.final_norm, dim);
+    for (uint32_t i = share.begin; i < share.end; ++i) {
+        const size_t row = is_narrowed_ ? i : step_.logit_rows[i];
+        norm(normed_ + i * dim, x_ + row * dim, weights_.final_norm, dim);
+    }
     settle();
 
     // logits

@@ -54,6 +54,7 @@ class Forward {
     bool run_layer(uint32_t index);  // false: cancelled
     void project_qkv(const AttentionSpec& spec, const LayerWeights& weights);
     void rotate_and_append(const AttentionSpec& spec, const LayerWeights& weights, uint32_t index);
+    void keep_wanted_rows();
     void mix_values(const AttentionSpec& spec, const LayerWeights& weights, uint32_t index);
     void run_dense(const FfnSpec& spec, const LayerWeights& weights);
     void run_experts(const FfnSpec& spec, const LayerWeights& weights);
@@ -73,6 +74,7 @@ class Forward {
     void activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden);
     void multiply(const float* x, size_t x_stride, uint32_t num_rows,
                   std::span<const MatmulTarget> targets, Precision precision = Precision::normal);
+    void set_num_rows(uint32_t num_rows);
     void settle() const;  // what lanes wrote for shared rows becomes visible
     void look_for_nonfinite(uint32_t layer);
 
@@ -93,13 +95,14 @@ class Forward {
     const Lane& lane_;
     const LaneBuffers& own_;
 
-    const uint32_t num_rows_;
-    const bool few_;          // each lane works on all rows in its own buffers
-    const Lane::Range rows_;  // rows whose elementwise work is this lane's
-    float* const x_;          // residual stream [num_rows][dim], own or shared
-    float* const normed_;     // [num_rows][dim], own or shared
-    const float* input_;      // input of the next products: normed_, or x_ where there is no norm
-    const float* q_;          // rotated queries, own or shared
+    uint32_t num_rows_ = 0;     // rows in work: the step's, at the end only those with logits
+    bool few_ = false;          // each lane works on all rows in its own buffers
+    Lane::Range rows_{};        // rows whose elementwise work is this lane's
+    float* x_ = nullptr;        // residual stream [num_rows][dim], own or shared
+    float* normed_ = nullptr;   // [num_rows][dim], own or shared
+    const float* input_;        // input of the next products: normed_, or x_ where there is no norm
+    const float* q_ = nullptr;  // rotated queries of all rows of the step, own or shared
+    bool is_narrowed_ = false;  // row i is that of the i-th wanted logits
     uint32_t layer_ = 0;
 };
 

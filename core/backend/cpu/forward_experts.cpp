@@ -57,10 +57,14 @@ void Forward::run_experts(const FfnSpec& ffn, const LayerWeights& weights) {
     lane_.barrier();
 
     const auto for_each_used = [&](auto&& run) {
+        bool packs_rows = false;
         for (uint32_t e = 0; e < spec.num_experts; ++e) {
             const uint32_t begin = buffers_.first_slot[e];
             const uint32_t count = buffers_.first_slot[e + 1] - begin;
-            if (count > 0) run(e, begin, count);
+            if (count == 0) continue;
+            // Products of several rows pack them into shared memory, one product at a time.
+            if (count > 1 && std::exchange(packs_rows, true)) lane_.barrier();
+            run(e, begin, count);
         }
         lane_.barrier();
     };
