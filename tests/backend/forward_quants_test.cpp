@@ -43,22 +43,26 @@ TEST_CASE("Forward: exact mode gives the reference logits for every weight type"
     CHECK(num_models >= (find_golden("quants/models") ? 73 : 1));
 }
 
-TEST_CASE("Forward: the machine's best kernels stay close to the reference for every weight type",
+TEST_CASE("Forward: the machine's best kernels are as close to the reference as a peer's",
           "[backend][quick]") {
     const auto folder = find_golden_or_copy("quants/models");
-    if (!folder) return report_skip("golden/quants/models is not there");
+    const auto peer_file = find_golden_or_copy("quants/models.json");
+    if (!folder || !peer_file) return report_skip("golden/quants/models is not there");
+    const auto peers = read_golden_peer_differences(*peer_file);
     for (const auto& entry : fs::directory_iterator(*folder)) {
-        INFO("model " << entry.path().filename().string());
+        const std::string name = entry.path().filename().string();
+        INFO("model " << name);
+        REQUIRE(peers.count(name) == 1);
+        // llama.cpp rounds activations to 8 bits too; the largest of some hundred differences
+        // varies by chance, hence half as much again.
+        const float limit = 1.5f * peers.at(name) + 1e-4f;
         const auto runner = open_or_fail(entry.path() / "model.gguf", {.exact = false});
         for (const GoldenCase& golden : read_golden_cases(entry.path() / "visible.json")) {
-            // Activations in 8 bits are off by under 1 % in each product (measured against double
-            // precision, and llama.cpp's own in golden/quants/models.json); six in a row, whose
-            // errors add up, give a few per cent of the logits' norm.
             const size_t last = golden.tokens.size() - 1;
             for (const uint32_t chunk : {1u, 64u}) {
                 const auto logits = value_of(runner->evaluate(golden.tokens, chunk));
-                CHECK(relative_error(row_of(logits, last, runner->num_vocab()),
-                                     golden.logits_last) <= 0.06);
+                CHECK(max_difference(row_of(logits, last, runner->num_vocab()),
+                                     golden.logits_last) <= limit);
             }
         }
     }

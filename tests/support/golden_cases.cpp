@@ -88,6 +88,15 @@ GoldenLogprobs read_golden_logprobs(const std::filesystem::path& path) {
     return golden;
 }
 
+std::map<std::string, float> read_golden_peer_differences(const std::filesystem::path& path) {
+    std::map<std::string, float> differences;
+    const json list = read_json(path);
+    for (const json& model : list)
+        differences[model.at("name").get<std::string>() + "-" +
+                    model.at("type").get<std::string>()] = model.at("lc_diff").get<float>();
+    return differences;
+}
+
 float read_golden_tolerance(const std::filesystem::path& path, const std::string& name) {
     return read_json(path).at(name).get<float>();
 }

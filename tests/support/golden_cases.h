@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,10 @@ struct GoldenLogprobs {
     std::vector<std::vector<float>> logprobs;
 };
 GoldenLogprobs read_golden_logprobs(const std::filesystem::path& path);
+
+/// `models.json`: how far llama.cpp itself is from the reference on each quantised tiny model, by
+/// folder name; largest absolute difference of logits.
+std::map<std::string, float> read_golden_peer_differences(const std::filesystem::path& path);
 
 /// The number under `name` in `tolerance.json`.
 float read_golden_tolerance(const std::filesystem::path& path, const std::string& name);
