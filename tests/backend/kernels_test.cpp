@@ -267,6 +267,7 @@ TEST_CASE("select_kernels: HOKKU_CPU forces a table or is an error", "[backend][
 TEST_CASE("find_kernels: every table that the CPU can run is there", "[backend][quick]") {
     CHECK(hokku::cpu::find_kernels("reference") != nullptr);
 #if defined(__x86_64__)
+    CHECK((hokku::cpu::find_kernels("avx2") != nullptr) == hokku::cpu::cpu_features().avx2);
     CHECK((hokku::cpu::find_kernels("avx512") != nullptr) ==
           hokku::cpu::cpu_features().avx512_vnni);
 #endif

@@ -7,6 +7,7 @@ namespace hokku::cpu {
 struct KernelTable;
 
 const KernelTable* reference_kernels();
+const KernelTable* avx2_kernels();
 const KernelTable* avx512_kernels();
 
 }  // namespace hokku::cpu

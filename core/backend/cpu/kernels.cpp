@@ -18,6 +18,7 @@ constexpr std::string_view kNames[] = {"avx512", "avx2", "reference"};  // Best 
 const KernelTable* find_kernels(std::string_view name) {
     if (name == "reference") return reference_kernels();
 #if defined(__x86_64__)
+    if (name == "avx2" && cpu_features().avx2) return avx2_kernels();
     if (name == "avx512" && cpu_features().avx512_vnni) return avx512_kernels();
 #endif
     return nullptr;

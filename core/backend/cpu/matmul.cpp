@@ -214,6 +214,21 @@ void multiply_vectors(const Product& product, std::span<const MatmulTarget> targ
     }
 }
 
+/// Rows of x up to which passing over the weights once for each is faster than dequantising them
+/// (estimated: a scalar decoder takes about as long as eight products in place).
+constexpr uint32_t kMaxGemvRows = 8;
+
+/// A few rows of x and a type without GEMM kernel.
+void multiply_each_row(const Product& product, MatmulTarget target) {
+    Product row = product;
+    row.num_rows = 1;
+    for (uint32_t i = 0; i < product.num_rows; ++i) {
+        multiply_vectors(row, {&target, 1});
+        row.x += product.x_stride;
+        target.out += target.out_stride;
+    }
+}
+
 /// A group of kGemmGroup weight rows of one of the targets.
 struct WeightGroup {
     const MatmulTarget* target = nullptr;
@@ -322,8 +337,11 @@ void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch
     if (num_rows == 1) return multiply_vectors(product, targets);
     bool has_gemm = false;
     for (const MatmulTarget& target : targets) {
-        if (product.kernels.gemm[static_cast<uint32_t>(target.weight->type)].run) {
+        const auto type = static_cast<uint32_t>(target.weight->type);
+        if (product.kernels.gemm[type].run) {
             has_gemm = true;
+        } else if (product.kernels.gemv[type].run && num_rows <= kMaxGemvRows) {
+            multiply_each_row(product, target);
         } else {
             multiply_floats(product, target);
         }

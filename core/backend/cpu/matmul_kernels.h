@@ -26,14 +26,27 @@ inline constexpr uint32_t kDotWeights = 8;
 
 // --- One row of x (decode): GEMV over blocks in place --------------------------------------------
 
-/// Orders in which kernels want the int8 codes of a vector; each kernel set knows its own.
-enum class VectorLayout : uint32_t { floats, halves, pairs, super_pairs, super_linear, super_two };
+/// Orders in which kernels want the codes, scales and sums of a vector. Each kernel set has its
+/// own; its activations.cpp describes them.
+enum class VectorLayout : uint32_t {
+    floats,  ///< The vector itself.
+    // avx512
+    halves,
+    pairs,
+    super_pairs,
+    super_linear,
+    super_two,
+    // avx2
+    blocks,
+    super_blocks,
+    super_halves,
+};
 
 /// A vector as int8 codes with one float32 scale for each 32 values. Every part has room for
 /// gemv_part_bytes(n) bytes and is aligned to 64.
 struct GemvVector {
-    int8_t* codes = nullptr;    ///< In the order of the layout, zero-padded.
-    float* scales = nullptr;    ///< Spread as the layout says.
+    int8_t* codes = nullptr;    ///< In the order of the layout.
+    float* scales = nullptr;    ///< As the layout says.
     int32_t* starts = nullptr;  ///< Accumulator starts: -zero_point * sums of codes.
     float* sums = nullptr;      ///< Scale times sums of codes, for types with minima.
 };

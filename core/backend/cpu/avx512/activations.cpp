@@ -125,7 +125,7 @@ void clear_tail(const GemvVector& v, size_t n, VectorLayout layout) {
 void store_block(const GemvVector& v, size_t b, VectorLayout layout, const Block& block,
                  int32_t zero_point) {
     switch (layout) {
-        case VectorLayout::floats:
+        default:
             return;
         case VectorLayout::halves:
             return store_halves(v, b, block, zero_point);

@@ -175,7 +175,7 @@ struct UnpackQ3_K {
                                _mm512_set1_epi8(124));
     }
     HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float*) {
-        const __m512 s = _mm512_cvtepi32_ps(unpack_q3_k_scales(p + 96));
+        const __m512 s = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(unpack_q3_k_scales(p + 96)));
         spread_column(scales, _mm512_mul_ps(s, _mm512_set1_ps(load_half_float(p + 108))));
     }
 };

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/avx512/simd.h"
 #include "backend/cpu/matmul_kernels.h"
+#include "backend/cpu/simd/scales.h"
 
 namespace hokku::cpu {
 namespace {
@@ -203,22 +204,6 @@ struct StepQ8_0 {
 
 // Super-blocks of 256 values: a row is a whole number of them, so `lanes` has no use.
 
-/// The 6-bit scales and minima of Q4_K and Q5_K as floats.
-struct ScalesAndMins {
-    __m256 scales, mins;
-};
-HOKKU_INLINE ScalesAndMins unpack_q4_k_scales(const uint8_t* p) {
-    const uint32_t a = load_word(p), b = load_word(p + 4), c = load_word(p + 8);
-    const uint64_t upper_scales = (c & 0x0f0f0f0fu) | (a >> 2 & 0x30303030u);
-    const uint64_t upper_mins = (c >> 4 & 0x0f0f0f0fu) | (b >> 2 & 0x30303030u);
-    const auto to_floats = [](uint64_t bytes) {
-        const __m128i x = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
-        return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(x));
-    };
-    return {to_floats((a & 0x3f3f3f3fu) | upper_scales << 32),
-            to_floats((b & 0x3f3f3f3fu) | upper_mins << 32)};
-}
-
 /// Layout super_pairs: codes of sub-blocks [0, 2], [1, 3], [4, 6], [5, 7]; per sub-block a scale
 /// and -scale * sum.
 HOKKU_INLINE __m512 finish_super_pairs(__m512 sum, const __m512i (&codes)[4], __m256 scales,
@@ -356,25 +341,15 @@ struct StepQ2_K {
     }
 };
 
-/// The sixteen 6-bit scales of Q3_K, -32..31.
-HOKKU_INLINE __m512i unpack_q3_k_scales(const uint8_t* p) {
-    const uint32_t a = load_word(p), b = load_word(p + 4), c = load_word(p + 8);
-    constexpr uint32_t kLow = 0x0f0f0f0f, kHigh = 0x30303030;
-    const __m128i bytes = _mm_setr_epi32(static_cast<int>((a & kLow) | (c << 4 & kHigh)),
-                                         static_cast<int>((b & kLow) | (c << 2 & kHigh)),
-                                         static_cast<int>((a >> 4 & kLow) | (c & kHigh)),
-                                         static_cast<int>((b >> 4 & kLow) | (c >> 2 & kHigh)));
-    return _mm512_sub_epi32(_mm512_cvtepu8_epi32(bytes), _mm512_set1_epi32(32));
-}
-
 struct StepQ3_K {
     static constexpr int kValues = 256, kBytes = 110, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::super_two;
     static constexpr int kZeroPoint = 4;
     HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
                                    __mmask16) {
-        const __m512 scales = _mm512_mul_ps(_mm512_cvtepi32_ps(unpack_q3_k_scales(p + 96)),
-                                            _mm512_set1_ps(load_half_float(p + 108)));
+        const __m512 scales =
+            _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(unpack_q3_k_scales(p + 96))),
+                          _mm512_set1_ps(load_half_float(p + 108)));
         sum = _mm512_fmadd_ps(scales, _mm512_load_ps(v.sums + step * 16), sum);
         const __m512i x = load_bytes(p + 32), bits = _mm512_set1_epi8(3);
         const __m512i third = _mm512_broadcast_i64x4(load_bytes32(p));
@@ -391,16 +366,6 @@ struct StepQ3_K {
         return finish_super_two(sum, codes, scales, v, step);
     }
 };
-
-/// The eight 6-bit scales of IQ4_XS, -32..31.
-HOKKU_INLINE __m256i unpack_iq4_xs_scales(const uint8_t* p) {
-    uint16_t high;
-    std::memcpy(&high, p, sizeof high);
-    const uint64_t low = _pdep_u64(load_word(p + 2), 0x0f0f0f0f0f0f0f0f);
-    const uint64_t bytes = low | _pdep_u64(high, 0x3030303030303030);
-    const __m128i x = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
-    return _mm256_sub_epi32(_mm256_cvtepu8_epi32(x), _mm256_set1_epi32(32));
-}
 
 /// Two steps of the layout halves.
 struct StepIq4Xs {

@@ -7,32 +7,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backend/cpu/simd/scales.h"
+
 namespace hokku::cpu {
 namespace {
-
-#define HOKKU_INLINE inline __attribute__((always_inline))
-#define HOKKU_LAMBDA __attribute__((always_inline))
 
 HOKKU_INLINE __m512i load_bytes(const void* p) {
     return _mm512_loadu_si512(p);
 }
-HOKKU_INLINE __m256i load_bytes32(const void* p) {
-    return _mm256_loadu_si256(static_cast<const __m256i*>(p));
-}
-HOKKU_INLINE __m128i load_bytes16(const void* p) {
-    return _mm_loadu_si128(static_cast<const __m128i*>(p));
-}
-HOKKU_INLINE uint32_t load_word(const uint8_t* p) {
-    uint32_t value;
-    std::memcpy(&value, p, sizeof value);
-    return value;
-}
-HOKKU_INLINE float load_half_float(const uint8_t* p) {
-    uint16_t bits;
-    std::memcpy(&bits, p, sizeof bits);
-    return _cvtsh_ss(bits);
-}
-
 /// Two 256-bit halves as one register.
 HOKKU_INLINE __m512i join(__m256i low, __m256i high) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cpu/simd/attention.h"
+
+#include "backend/cpu/avx2/tables.h"
+
+namespace hokku::cpu {
+
+void fill_avx2_attention(AttentionKernels& table) {
+    table.run_tile = run_tile;
+}
+
+}  // namespace hokku::cpu

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A register of floats for the shared kernels in ../simd/: AVX-512, 16 lanes. avx2/floats.h has the
+// same names. Internal linkage on purpose.
+#pragma once
+
+#include "backend/cpu/avx512/simd.h"
+
+namespace hokku::cpu {
+namespace {
+
+using Floats = __m512;
+using Mask = __mmask16;
+constexpr uint32_t kLanes = 16;
+
+HOKKU_INLINE Mask all_lanes() {
+    return 0xffff;
+}
+HOKKU_INLINE Floats zero() {
+    return _mm512_setzero_ps();
+}
+HOKKU_INLINE Floats splat(float x) {
+    return _mm512_set1_ps(x);
+}
+HOKKU_INLINE Floats load(const float* p) {
+    return _mm512_loadu_ps(p);
+}
+HOKKU_INLINE Floats load(const float* p, Mask lanes) {
+    return _mm512_maskz_loadu_ps(lanes, p);
+}
+HOKKU_INLINE void store(float* p, Floats x) {
+    _mm512_storeu_ps(p, x);
+}
+HOKKU_INLINE void store(float* p, Mask lanes, Floats x) {
+    _mm512_mask_storeu_ps(p, lanes, x);
+}
+
+HOKKU_INLINE Floats add(Floats a, Floats b) {
+    return _mm512_add_ps(a, b);
+}
+HOKKU_INLINE Floats sub(Floats a, Floats b) {
+    return _mm512_sub_ps(a, b);
+}
+HOKKU_INLINE Floats mul(Floats a, Floats b) {
+    return _mm512_mul_ps(a, b);
+}
+HOKKU_INLINE Floats div(Floats a, Floats b) {
+    return _mm512_div_ps(a, b);
+}
+/// a b + c
+HOKKU_INLINE Floats mul_add(Floats a, Floats b, Floats c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+/// a b - c
+HOKKU_INLINE Floats mul_sub(Floats a, Floats b, Floats c) {
+    return _mm512_fmsub_ps(a, b, c);
+}
+/// c - a b
+HOKKU_INLINE Floats sub_mul(Floats a, Floats b, Floats c) {
+    return _mm512_fnmadd_ps(a, b, c);
+}
+/// The smaller or larger; x where x is NaN.
+HOKKU_INLINE Floats at_most(Floats limit, Floats x) {
+    return _mm512_min_ps(limit, x);
+}
+HOKKU_INLINE Floats at_least(Floats limit, Floats x) {
+    return _mm512_max_ps(limit, x);
+}
+HOKKU_INLINE Floats magnitude(Floats x) {
+    return _mm512_abs_ps(x);
+}
+/// x with the sign of y; x is not negative.
+HOKKU_INLINE Floats with_sign(Floats x, Floats y) {
+    return _mm512_or_ps(x, _mm512_and_ps(y, _mm512_set1_ps(-0.0f)));
+}
+HOKKU_INLINE Floats nearest_integer(Floats x) {
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+/// x 2^n for whole n.
+HOKKU_INLINE Floats scale_by_power(Floats x, Floats n) {
+    return _mm512_scalef_ps(x, n);
+}
+
+HOKKU_INLINE Mask is_less(Floats a, Floats b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+HOKKU_INLINE Floats choose(Mask mask, Floats yes, Floats no) {
+    return _mm512_mask_mov_ps(no, mask, yes);
+}
+/// Lane i counts as number + i; the lanes in [begin, end).
+HOKKU_INLINE Mask lanes_between(uint32_t number, uint32_t begin, uint32_t end) {
+    const __m512i index =
+        _mm512_add_epi32(_mm512_set1_epi32(static_cast<int>(number)),
+                         _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    return _mm512_cmpge_epu32_mask(index, _mm512_set1_epi32(static_cast<int>(begin))) &
+           _mm512_cmplt_epu32_mask(index, _mm512_set1_epi32(static_cast<int>(end)));
+}
+
+HOKKU_INLINE float sum_of_lanes(Floats x) {
+    return _mm512_reduce_add_ps(x);
+}
+HOKKU_INLINE float max_of_lanes(Floats x) {
+    return _mm512_reduce_max_ps(x);
+}
+HOKKU_INLINE float first_lane(Floats x) {
+    return _mm512_cvtss_f32(x);
+}
+
+/// `count` (up to kLanes / 2) floats from p, each twice.
+HOKKU_INLINE Floats load_twice(const float* p, size_t count) {
+    const __m512i twice = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+    return _mm512_permutexvar_ps(twice, _mm512_maskz_loadu_ps(first_lanes(count), p));
+}
+/// Turns pairs (x0, x1) by angles: (x0 c - x1 s, x1 c + x0 s).
+HOKKU_INLINE Floats turn_pairs(Floats x, Floats c, Floats s) {
+    return _mm512_fmaddsub_ps(x, c, _mm512_mul_ps(_mm512_permute_ps(x, 0xb1), s));
+}
+
+}  // namespace
+}  // namespace hokku::cpu

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joins the AVX2 kernels of the files in avx2/ to one table.
+#include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/avx2/tables.h"
+#include "backend/cpu/kernel_tables.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/matmul_kernels.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+struct Tables {
+    MatmulKernels matmul;
+    AttentionKernels attention = *reference_kernels()->attention;
+    KernelTable table = *reference_kernels();
+
+    Tables() {
+        fill_avx2_dot(matmul);
+        fill_avx2_activations(matmul);
+        fill_avx2_gemv(matmul);
+        fill_avx2_attention(attention);
+        fill_avx2_elementwise(table);
+        table.name = "avx2";
+        table.matmul = &matmul;
+        table.attention = &attention;
+    }
+    Tables(const Tables&) = delete;
+    Tables& operator=(const Tables&) = delete;
+};
+
+}  // namespace
+
+const KernelTable* avx2_kernels() {
+    static const Tables tables;
+    return &tables.table;
+}
+
+}  // namespace hokku::cpu

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention in float32 over registers of floats: blocks of 64 positions pass by while the tile's
+// queries, a few at a time, keep a running softmax. Keys lie with the position as the contiguous
+// dimension, so that one broadcast of q times a register of keys gives as many logits without
+// horizontal sums. Internal linkage on purpose.
+#pragma once
+
+#include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/simd/for_lanes.h"
+#include "backend/cpu/simd/math.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+constexpr uint32_t kBlock = 64;  // Positions per block (kKvBlockTokens).
+// Queries whose accumulators are in registers together, and registers of positions or dimensions
+// that each of them has: few queries need more of these for enough independent sums.
+constexpr uint32_t kQueries = kLanes == 16 ? 8 : 4;
+constexpr size_t columns_of(size_t num_queries) {
+    return num_queries <= kQueries / 2 ? 4 : 2;
+}
+
+/// Up to kQueries queries of the tile.
+struct Part {
+    const float* q[kQueries];
+    uint32_t begin[kQueries], end[kQueries];  // Positions that each query sees.
+    uint32_t first, count;                    // Of the tile.
+    uint32_t last_end;                        // Largest of end.
+};
+
+/// logits[r][columns] = q[r] . keys[.][columns] for kColumns registers of positions.
+template <size_t kRows, size_t kColumns>
+void score_columns(const Part& part, size_t key_dim, const float* keys, float* logits) {
+    Floats sums[kRows][kColumns];
+    for (auto& row : sums) {
+        for (Floats& sum : row) sum = zero();
+    }
+    for (size_t d = 0; d < key_dim; ++d) {
+        Floats k[kColumns];
+#pragma GCC unroll 4
+        for (size_t c = 0; c < kColumns; ++c) k[c] = load(keys + d * kBlock + kLanes * c);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRows; ++r) {
+            const Floats q = splat(part.q[r][d]);
+#pragma GCC unroll 4
+            for (size_t c = 0; c < kColumns; ++c) sums[r][c] = mul_add(q, k[c], sums[r][c]);
+        }
+    }
+    for (size_t r = 0; r < kRows; ++r) {
+        for (size_t c = 0; c < kColumns; ++c) {
+            store(logits + r * kBlock + kLanes * c, sums[r][c]);
+        }
+    }
+}
+
+template <size_t kRows>
+void score_block(const Part& part, size_t key_dim, const float* keys, uint32_t num_visible,
+                 float* logits) {
+    constexpr size_t kColumns = columns_of(kRows);
+    for (uint32_t column = 0; column < num_visible; column += kLanes * kColumns) {
+        score_columns<kRows, kColumns>(part, key_dim, keys + column, logits + column);
+    }
+}
+
+/// sums[r][d..] += weights[r][p] * values[p][d..] over positions [first, end).
+template <size_t kRows, size_t kColumns>
+HOKKU_INLINE void add_columns(const float* weights, const float* values, size_t value_dim,
+                              uint32_t first, uint32_t end, Mask last_lanes, float* sums) {
+    Floats acc[kRows][kColumns];
+    const auto lanes_of = [&](size_t c)
+                              HOKKU_LAMBDA { return c + 1 == kColumns ? last_lanes : all_lanes(); };
+    for (size_t r = 0; r < kRows; ++r) {
+        for (size_t c = 0; c < kColumns; ++c) {
+            acc[r][c] = load(sums + r * value_dim + kLanes * c, lanes_of(c));
+        }
+    }
+    for (uint32_t p = first; p < end; ++p) {
+        Floats v[kColumns];
+#pragma GCC unroll 4
+        for (size_t c = 0; c < kColumns; ++c) {
+            v[c] = load(values + p * value_dim + kLanes * c, lanes_of(c));
+        }
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRows; ++r) {
+            const Floats w = splat(weights[r * kBlock + p]);
+#pragma GCC unroll 4
+            for (size_t c = 0; c < kColumns; ++c) acc[r][c] = mul_add(w, v[c], acc[r][c]);
+        }
+    }
+    for (size_t r = 0; r < kRows; ++r) {
+        for (size_t c = 0; c < kColumns; ++c) {
+            store(sums + r * value_dim + kLanes * c, lanes_of(c), acc[r][c]);
+        }
+    }
+}
+
+template <size_t kRows>
+void add_values(const float* weights, const float* values, size_t value_dim, uint32_t first,
+                uint32_t end, float* sums) {
+    constexpr size_t kColumns = columns_of(kRows);
+    size_t d = 0;
+    for (; d + kLanes * kColumns <= value_dim; d += kLanes * kColumns) {
+        add_columns<kRows, kColumns>(weights, values + d, value_dim, first, end, all_lanes(),
+                                     sums + d);
+    }
+    for (; d < value_dim; d += kLanes) {
+        add_columns<kRows, 1>(weights, values + d, value_dim, first, end,
+                              first_lanes(value_dim - d), sums + d);
+    }
+}
+
+/// Turns the logits of one query and block into weights exp(logit - max); brings sums and weight
+/// to the new maximum. Hidden positions get weight 0.
+void soften(const AttentionTile& tile, uint32_t block_begin, uint32_t begin, uint32_t end,
+            float* logits, float* sums, float& max, float& weight) {
+    constexpr uint32_t kRegisters = kBlock / kLanes;
+    const Floats scale = splat(tile.scale), lowest = splat(-__builtin_inff());
+    Floats s[kRegisters], top = lowest;
+    Mask visible[kRegisters];
+    for (uint32_t c = 0; c < kRegisters; ++c) {
+        visible[c] = lanes_between(block_begin + kLanes * c, begin, end);
+        s[c] = mul(load(logits + kLanes * c), scale);
+        if (tile.logit_softcap > 0.0f) {
+            const Floats cap = splat(tile.logit_softcap);
+            s[c] = mul(cap, tanh_floats(div(s[c], cap)));
+        }
+        top = at_least(top, choose(visible[c], s[c], lowest));
+    }
+    const float block_max = max_of_lanes(top);
+    if (weight == 0.0f) {
+        max = block_max;
+    } else if (block_max > max) {
+        const float correction = first_lane(exp_floats(splat(max - block_max)));
+        max = block_max;
+        weight *= correction;
+        const Floats factor = splat(correction);
+        for_lanes(tile.value_dim, [&](size_t d, Mask lanes) HOKKU_LAMBDA {
+            store(sums + d, lanes, mul(load(sums + d, lanes), factor));
+        });
+    }
+    const Floats shift = splat(max);
+    Floats total = zero();
+    for (uint32_t c = 0; c < kRegisters; ++c) {
+        const Floats e = choose(visible[c], exp_floats(sub(s[c], shift)), zero());
+        store(logits + kLanes * c, e);
+        total = add(total, e);
+    }
+    weight += sum_of_lanes(total);
+}
+
+template <size_t kRows>
+void attend_block(const AttentionTile& tile, const Part& part, uint32_t block) {
+    alignas(64) float logits[kRows * kBlock];
+    const size_t physical = tile.blocks[block];
+    const uint32_t block_begin = block * kBlock;
+    const uint32_t num_visible =
+        part.last_end - block_begin < kBlock ? part.last_end - block_begin : kBlock;
+    score_block<kRows>(part, tile.key_dim, tile.keys + physical * tile.key_block_stride,
+                       num_visible, logits);
+    for (size_t r = 0; r < kRows; ++r) {
+        float* weights = logits + r * kBlock;
+        const bool sees_any = part.end[r] > block_begin && part.begin[r] < block_begin + kBlock &&
+                              part.begin[r] < part.end[r];
+        if (!sees_any) {
+            for (size_t c = 0; c < kBlock; c += kLanes) store(weights + c, zero());
+            continue;
+        }
+        const size_t query = part.first + r;
+        soften(tile, block_begin, part.begin[r], part.end[r], weights,
+               tile.sums + query * tile.value_dim, tile.maxima[query], tile.weights[query]);
+    }
+    add_values<kRows>(logits, tile.values + physical * tile.value_block_stride, tile.value_dim, 0,
+                      num_visible, tile.sums + size_t{part.first} * tile.value_dim);
+}
+
+void attend(const AttentionTile& tile, const Part& part, uint32_t block) {
+    switch (part.count) {
+        case 1:
+            return attend_block<1>(tile, part, block);
+        case 2:
+            return attend_block<2>(tile, part, block);
+        case 3:
+            return attend_block<3>(tile, part, block);
+        case 4:
+            return attend_block<4>(tile, part, block);
+        default:
+            break;
+    }
+    if constexpr (kQueries > 4) {
+        switch (part.count) {
+            case 5:
+                return attend_block<5>(tile, part, block);
+            case 6:
+                return attend_block<6>(tile, part, block);
+            case 7:
+                return attend_block<7>(tile, part, block);
+            default:
+                return attend_block<8>(tile, part, block);
+        }
+    }
+}
+
+Part make_part(const AttentionTile& tile, uint32_t first) {
+    Part part{};
+    part.first = first;
+    part.count = tile.num_queries - first < kQueries ? tile.num_queries - first : kQueries;
+    for (uint32_t i = 0; i < part.count; ++i) {
+        const uint32_t query = tile.first_query + first + i, row = query / tile.group;
+        const uint32_t position = tile.first_position + row;
+        part.q[i] = tile.q + row * tile.q_stride + query % tile.group * tile.key_dim;
+        part.begin[i] = tile.begin;
+        if (tile.window > 0 && position >= tile.window && position - tile.window + 1 > tile.begin) {
+            part.begin[i] = position - tile.window + 1;
+        }
+        part.end[i] = position + 1 < tile.end ? position + 1 : tile.end;
+        if (part.end[i] > part.last_end) part.last_end = part.end[i];
+    }
+    return part;
+}
+
+void run_tile(const AttentionTile& tile) {
+    constexpr uint32_t kMaxParts = (kAttentionTile + kQueries - 1) / kQueries;
+    Part parts[kMaxParts];
+    uint32_t num_parts = 0;
+    for (uint32_t first = 0; first < tile.num_queries; first += kQueries) {
+        parts[num_parts++] = make_part(tile, first);
+    }
+    for (uint32_t i = 0; i < tile.num_queries; ++i) {
+        tile.maxima[i] = tile.weights[i] = 0.0f;
+        for (uint32_t d = 0; d < tile.value_dim; ++d) tile.sums[size_t{i} * tile.value_dim + d] = 0;
+    }
+    // Rows ascend, so the first query sees the earliest positions and the last one the latest.
+    const uint32_t begin = parts[0].begin[0], end = parts[num_parts - 1].last_end;
+    for (uint32_t block = begin / kBlock; block * kBlock < end; ++block) {
+        for (uint32_t i = 0; i < num_parts; ++i) {
+            const Part& part = parts[i];
+            const bool sees_any =
+                part.last_end > block * kBlock && part.begin[0] < (block + 1) * kBlock;
+            if (sees_any) attend(tile, part, block);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace hokku::cpu
