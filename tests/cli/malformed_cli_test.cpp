@@ -2,12 +2,15 @@
 // The malformed files through the commands that read a model: exit code 1, nothing on stdout, the
 // cause and the file's name on stderr, within a second and 64 MB.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "run_hokku.h"
 #include "support/catch.h"
+#include "support/golden.h"
 #include "support/malformed_check.h"
 #include "support/tiny_model.h"
 
@@ -81,6 +84,24 @@ TEST_CASE("hokku run: the sound tiny models answer", "[cli][quick]") {
         CHECK(run.status == 0);
         CHECK(run.out.find("\"tokens\"") != std::string::npos);
     }
+}
+
+TEST_CASE("hokku bench: a model that shrinks in use gives an error, not a crash", "[cli][model]") {
+    const auto model = hokku::testing::find_model("smollm2");
+    if (!model) return hokku::testing::report_skip("the model smollm2 is not downloaded");
+    const ScratchFolder folder;
+    fs::copy_file(*model, folder / "shrinks.gguf");
+    std::thread shrinker([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        fs::resize_file(folder / "shrinks.gguf", 0);
+    });
+    // Long enough not to be through before the file shrinks.
+    const HokkuRun run = run_hokku(
+        {"bench", "-m", (folder / "shrinks.gguf").string(), "-p", "16", "-n", "1500", "-r", "8"});
+    shrinker.join();
+    INFO(run.err);
+    CHECK(run.status == 1);
+    CHECK(run.err.find("can no longer be read") != std::string::npos);
 }
 
 TEST_CASE("hokku inspect: what is only no model is listed", "[cli]") {
