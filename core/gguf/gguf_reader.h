@@ -75,6 +75,15 @@ class GgufReader {
     std::vector<uint64_t> offsets_;  ///< Of the tensors, relative to the data section.
 };
 
+template <class T>
+Result<T> GgufReader::read_number(std::string_view what, const std::string& where) {
+    const std::optional<T> number = bytes_.read<T>();
+    if (!number) return cut_off(what, where, sizeof(T));
+    return *number;
+}
+
+/// Fit for messages, JSON and listings, where keys and names go: UTF-8 without control characters.
+bool is_plain_text(std::string_view text);
 /// A type's name as the specification writes it: "UINT32".
 std::string_view gguf_type_name(GgufValueType type);
 /// Bytes of one number of this type; 0 for strings and arrays.
