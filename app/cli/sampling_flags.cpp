@@ -79,7 +79,8 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
     add("--top-k", options.top_k, 0, kMostTokens, "Keep the N likeliest; 0: all");
     add("--top-p", options.top_p, 0.0f, 1.0f, "Keep the smallest set with this mass; 1: all");
     add("--min-p", options.min_p, 0.0f, 1.0f, "Drop what is below this share of the best; 0: none");
-    add("--repeat-penalty", options.repeat_penalty, 0.0f, kMost, "1: none");
+    add("--repeat-penalty", options.repeat_penalty, 0.0f, kMost,
+        "1: none; if not given 1.1, or none at --temp 0");
     add("--frequency-penalty", options.frequency_penalty, -kMost, kMost, "0: none");
     add("--presence-penalty", options.presence_penalty, -kMost, kMost, "0: none");
     add("--penalty-last-n", options.penalty_last_n, -1, kMostTokens,

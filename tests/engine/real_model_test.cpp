@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* kModels[] = {"smollm2", "gemma3", "qwen2"};
 
-std::unique_ptr<Engine> load_engine(const char* name, bool exact = false) {
+std::unique_ptr<Engine> load_engine(const char* name, bool exact = false,
+                                    uint32_t context_tokens = 4096) {
     const auto path = find_model(name);
     if (!path) {
         report_skip(std::string("the model is not there: ") + name);
@@ -35,6 +36,7 @@ std::unique_ptr<Engine> load_engine(const char* name, bool exact = false) {
     LoadOptions options;
     options.path = *path;
     options.exact = exact;
+    options.context_tokens = context_tokens;
     const auto loaded = engine->load(options);
     if (!loaded.ok()) FAIL(loaded.error().message());
     return engine;
@@ -166,8 +168,12 @@ TEST_CASE("Engine: the real models stop within 200 ms", "[engine][model]") {
 TEST_CASE("Engine: 2,000 tokens in one go do not make the memory grow", "[engine][model]") {
     for (const char* name : kModels) {
         CAPTURE(name);
-        const auto engine = load_engine(name);
+        const auto engine = load_engine(name, false, 2048);
         if (!engine) return;
+        // The pages of the KV cache are touched as it fills; a prompt of the whole context does
+        // that first.
+        GenerationRequest warm_up = greedy_request(std::vector<int32_t>(2040, 300), 1);
+        REQUIRE(engine->generate(warm_up).wait().reason != StopReason::failed);
         GenerationRequest request;
         request.raw_text = "Once upon a time";
         request.sampling.seed = 1;
@@ -176,25 +182,20 @@ TEST_CASE("Engine: 2,000 tokens in one go do not make the memory grow", "[engine
         uint64_t at_start = 0, at_end = 0;
         uint32_t num_tokens = 0;
         GenerationEvents events;
-        // The pages of the KV cache are touched as it fills: the whole of it is counted from the
-        // start by what the second run of the same length adds.
         events.on_token = [&](const TokenLogprob&) {
             ++num_tokens;
             if (num_tokens == 100) at_start = resident_bytes();
             if (num_tokens == 2000) at_end = resident_bytes();
         };
-        for (const bool is_first : {true, false}) {
-            num_tokens = 0;
-            const GenerationResult result = engine->generate(request, events).wait();
-            CHECK(result.reason == StopReason::max_tokens);
-            CHECK(result.tokens.size() == 2000);
-            CHECK_FALSE(result.error.has_value());
-            std::cout << name << ": " << result.stats.decode_tok_s << " tok/s over 2,000 tokens, "
-                      << (static_cast<double>(at_end) - static_cast<double>(at_start)) / 1e6
-                      << " MB more at the end\n";
-            const uint64_t allowed = is_first ? engine->model()->kv_bytes + 4'000'000 : 1'000'000;
-            CHECK(at_end < at_start + allowed);
-        }
+        const GenerationResult result = engine->generate(request, events).wait();
+        CHECK(result.reason == StopReason::max_tokens);
+        CHECK(result.tokens.size() == 2000);
+        CHECK_FALSE(result.error.has_value());
+        std::cout << name << ": " << result.stats.decode_tok_s << " tok/s over 2,000 tokens, "
+                  << (static_cast<double>(at_end) - static_cast<double>(at_start)) / 1e6
+                  << " MB more at the end\n";
+        // The one block that the prompt left, on huge pages.
+        CHECK(at_end < at_start + 8'000'000);
     }
 }
 
@@ -217,7 +218,10 @@ TEST_CASE("Engine: a haiku about GPU computing, 20 times", "[engine][model]") {
         CHECK(result.reason == StopReason::end_of_generation);
         CHECK_FALSE(has_repeated_line(result.text));
         CHECK(result.text.size() > 20);
-        num_with_word += result.text.find("forty-two") != std::string::npos;
+        std::string lower = result.text;
+        for (char& c : lower)
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        num_with_word += lower.find("forty-two") != std::string::npos;
     }
     std::cout << "\"forty-two\" is in " << num_with_word << " of 20 haikus\n";
 }

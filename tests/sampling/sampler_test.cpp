@@ -22,6 +22,7 @@ SamplingOptions plain_options(uint64_t seed = 1) {
     options.top_k = 0;
     options.top_p = 1.0f;
     options.min_p = 0.0f;
+    options.repeat_penalty = 1.0f;
     options.seed = seed;
     return options;
 }
@@ -157,6 +158,13 @@ TEST_CASE("Sampler: penalties count the occurrences within the window", "[sampli
         CHECK(best_after({0, 0, 0}, {3.0f, 1.4f, -9.0f}) == 0);
         CHECK(best_after({0}, {-1.0f, -1.9f, -9.0f}) == 1);
         CHECK(best_after({0}, {-1.0f, -2.1f, -9.0f}) == 0);
+    }
+    SECTION("repeat is 1.1 by default, but off where the best token is taken") {
+        options.repeat_penalty.reset();
+        CHECK(best_after({0}, {3.0f, 2.9f}) == 0);
+        options.temperature = 1e-6f;
+        CHECK(best_after({0}, {3.0f, 2.9f}) == 1);
+        CHECK(best_after({0}, {3.0f, 2.7f}) == 0);
     }
     SECTION("frequency subtracts once per occurrence") {
         options.frequency_penalty = 0.5f;

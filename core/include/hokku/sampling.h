@@ -18,7 +18,10 @@ struct SamplingOptions {
     int32_t top_k = 40;              ///< Keep the k most likely; 0 is off.
     float top_p = 0.95f;             ///< Keep the smallest set with this mass; 1 is off.
     float min_p = 0.05f;             ///< Drop tokens below this share of the best; 0 is off.
-    float repeat_penalty = 1.0f;     ///< Divides positive / multiplies negative logits; 1 is off.
+    /// Divides positive and multiplies negative logits of recent tokens; 1 is off. Absent: 1.1, as
+    /// makers of small models advise against loops, but off at temperature 0, where the text is
+    /// the model's own most likely one.
+    std::optional<float> repeat_penalty;
     float frequency_penalty = 0.0f;  ///< Subtracted once per occurrence; 0 is off.
     float presence_penalty = 0.0f;   ///< Subtracted once if present; 0 is off.
     int32_t penalty_last_n = 64;     ///< Window of the penalties; 0 is off, -1 the whole context.
