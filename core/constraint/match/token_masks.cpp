@@ -2,17 +2,19 @@
 #include "constraint/match/token_masks.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace hokku::constraint {
 
 namespace {
 
+constexpr uint32_t kAnyLength = UINT32_MAX;
+
 /// Replaces counters by "far from the bounds" where they are. Returns the number of bytes within
 /// which no replaced counter can reach a bound: a round of a repetition takes a byte at least.
+/// kAnyLength when there was none to replace.
 uint32_t move_far(const Grammar& grammar, std::vector<Frame>& frames) {
-    uint32_t num_bytes = UINT32_MAX;
+    uint32_t num_bytes = kAnyLength;
     for (Frame& frame : frames) {
         const Rule& rule = grammar.rules[grammar.positions[frame.position].rule];
         if (!rule.is_counted || frame.count >= kFarInside) continue;
@@ -90,8 +92,9 @@ void TokenMasks::add_allowed(Matcher& matcher, StackSetId state, TokenMask& mask
             for (; i < frames.size() && frames[i].below == below; ++i)
                 tops.push_back({frames[i].position, frames[i].count, StackPool::kUnknown});
             const Answer& known = answer(matcher, matcher.pool().make(tops, false, false));
-            add_answer(known, own);
-            add_beyond(matcher, known, below, own);
+            add_answer(known, kAnyLength, own);
+            if (!known.after_exit.empty() || known.base != nullptr)
+                add_beyond(matcher, known, kAnyLength, matcher.after(below), own);
         }
     }
     add_named(matcher, state, own);
@@ -103,18 +106,41 @@ void TokenMasks::add_allowed(Matcher& matcher, StackSetId state, TokenMask& mask
     oldest.words.assign(own.words().begin(), own.words().end());
 }
 
-void TokenMasks::add_answer(const Answer& answer, TokenMask& mask) const {
+/// Adds the tokens of an answer that are not longer than max_bytes.
+void TokenMasks::add_answer(const Answer& answer, uint32_t max_bytes, TokenMask& mask) {
+    if (answer.base != nullptr)
+        add_answer(*answer.base, std::min(answer.base_bytes, max_bytes), mask);
     const auto words = mask.words();
-    for (size_t i = 0; i < answer.words.size(); ++i) words[i] |= answer.words[i];
-    for (const TokenId id : answer.tokens) mask.set(static_cast<size_t>(id));
+    if (max_bytes >= trie_.max_depth()) {
+        for (size_t i = 0; i < answer.words.size(); ++i) words[i] |= answer.words[i];
+        for (const TokenId id : answer.tokens) mask.set(static_cast<size_t>(id));
+        return;
+    }
+    const TokenMask& short_ones = tokens_up_to(max_bytes);
+    for (size_t i = 0; i < answer.words.size(); ++i)
+        words[i] |= answer.words[i] & short_ones.words()[i];
+    for (const TokenId id : answer.tokens)
+        if (short_ones.test(static_cast<size_t>(id))) mask.set(static_cast<size_t>(id));
 }
 
-/// The tokens that go on beyond the end of the rule on top.
-void TokenMasks::add_beyond(Matcher& matcher, const Answer& answer, StackSetId below,
-                            TokenMask& mask) {
-    if (answer.after_exit.empty()) return;
-    const StackSetId state = matcher.after(below);
+const TokenMask& TokenMasks::tokens_up_to(uint32_t max_bytes) {
+    while (up_to_.size() <= max_bytes) up_to_.emplace_back(0);
+    TokenMask& known = up_to_[max_bytes];
+    if (known.size() == 0) {
+        known = TokenMask(trie_.text_tokens().size());
+        for (size_t id = 0; id < known.size(); ++id)
+            if (trie_.bytes(static_cast<TokenId>(id)).size() <= max_bytes) known.set(id);
+    }
+    return known;
+}
+
+/// The tokens that go on in `state` beyond the end of the rule on top, where that end is not more
+/// than max_bytes deep.
+void TokenMasks::add_beyond(Matcher& matcher, const Answer& answer, uint32_t max_bytes,
+                            StackSetId state, TokenMask& mask) {
     if (state == StackPool::kNothing) return;
+    if (answer.base != nullptr)
+        add_beyond(matcher, *answer.base, std::min(answer.base_bytes, max_bytes), state, mask);
     const auto nodes = trie_.nodes();
     const auto add_tokens = [&](uint32_t node, StackSetId) {
         for (const TokenId id : trie_.tokens(node)) mask.set(static_cast<size_t>(id));
@@ -128,6 +154,7 @@ void TokenMasks::add_beyond(Matcher& matcher, const Answer& answer, StackSetId b
         }
         for (; i < group_end; ++i) {
             const uint32_t node = answer.after_exit[i];
+            if (nodes[node].depth - 1u > max_bytes) continue;
             add_tokens(node, next);
             walk(matcher, node + 1, nodes[node].end, next, 1, add_tokens);
         }
@@ -165,18 +192,16 @@ const TokenMasks::Answer& TokenMasks::answer(Matcher& matcher, StackSetId tops) 
 TokenMasks::Answer TokenMasks::compute(Matcher& matcher, StackSetId tops) {
     std::vector<Frame> far(matcher.pool().frames(tops).begin(), matcher.pool().frames(tops).end());
     const uint32_t num_bytes = move_far(matcher.grammar(), far);
-    if (num_bytes == UINT32_MAX) {
-        tokens_.clear();
-        exits_.clear();
-        collect_walk(matcher, tops, 1);
-        return take_collected();
-    }
-    const Answer& from_afar = answer(matcher, matcher.pool().make(far, false, false));
+    const Answer* base = nullptr;
+    if (num_bytes != kAnyLength) base = &answer(matcher, matcher.pool().make(far, false, false));
     tokens_.clear();
     exits_.clear();
-    copy_short(from_afar, num_bytes);
-    if (num_bytes < trie_.max_depth()) collect_walk(matcher, tops, num_bytes + 1);
-    return take_collected();
+    const uint32_t min_bytes = base == nullptr ? 1 : num_bytes + 1;
+    if (min_bytes <= trie_.max_depth()) collect_walk(matcher, tops, min_bytes);
+    Answer own = take_collected();
+    own.base = base;
+    own.base_bytes = num_bytes;
+    return own;
 }
 
 /// Collects the tokens of at least `min_bytes` that the tops allow, and the exits that deep.
@@ -190,19 +215,6 @@ void TokenMasks::collect_walk(Matcher& matcher, StackSetId tops, uint32_t min_by
         for (uint32_t child = node + 1; child < nodes[node].end; child = nodes[child].end)
             exits_.push_back(child);
     });
-}
-
-/// Collects what an answer says of tokens of at most `max_bytes`, and of exits that deep.
-void TokenMasks::copy_short(const Answer& from, uint32_t max_bytes) {
-    const auto take = [&](TokenId id) {
-        if (trie_.bytes(id).size() <= max_bytes) tokens_.push_back(id);
-    };
-    for (const TokenId id : from.tokens) take(id);
-    for (size_t i = 0; i < from.words.size(); ++i)
-        for (uint64_t word = from.words[i]; word != 0; word &= word - 1)
-            take(static_cast<TokenId>(i * 64 + static_cast<size_t>(std::countr_zero(word))));
-    for (const uint32_t child : from.after_exit)
-        if (trie_.nodes()[child].depth - 1u <= max_bytes) exits_.push_back(child);
 }
 
 TokenMasks::Answer TokenMasks::take_collected() {
@@ -226,6 +238,13 @@ TokenMasks::Answer TokenMasks::take_collected() {
         answer.exit_groups.back().second = static_cast<uint32_t>(i + 1);
     }
     return answer;
+}
+
+void TokenMasks::forget() {
+    answers_.clear();
+    answer_bytes_ = 0;
+    recent_.clear();
+    next_recent_ = 0;
 }
 
 std::vector<StackSetId> TokenMasks::known_sets() const {

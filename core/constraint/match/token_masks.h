@@ -31,13 +31,17 @@ class TokenMasks {
     /// Tells the new ids of known_sets(), in the same order.
     void rename_sets(const std::vector<StackSetId>& old_ids,
                      const std::vector<StackSetId>& new_ids);
-    void forget() { answers_.clear(), answer_bytes_ = 0, recent_.clear(); }
+    void forget();
 
   private:
     static constexpr size_t kMaxAnswerBytes = 24u << 20, kMaxRecent = 16, kMaxGroups = 16;
 
     /// What the tops of stacks say, whatever lies below.
     struct Answer {
+        /// Where set: what follows holds for tokens, and exits, of more than base_bytes; for the
+        /// others the base does, the answer of the same tops far from the bounds of counters.
+        const Answer* base = nullptr;
+        uint32_t base_bytes = 0;
         std::vector<uint64_t> words;  ///< The allowed tokens as a mask, or empty:
         std::vector<TokenId> tokens;  ///< as a list.
         /// Trie nodes whose parent is a place where the rule may end, in groups by their byte.
@@ -53,10 +57,11 @@ class TokenMasks {
     const Answer& answer(Matcher& matcher, StackSetId tops);
     Answer compute(Matcher& matcher, StackSetId tops);
     void collect_walk(Matcher& matcher, StackSetId tops, uint32_t min_bytes);
-    void copy_short(const Answer& from, uint32_t max_bytes);
     Answer take_collected();
-    void add_answer(const Answer& answer, TokenMask& mask) const;
-    void add_beyond(Matcher& matcher, const Answer& answer, StackSetId below, TokenMask& mask);
+    void add_answer(const Answer& answer, uint32_t max_bytes, TokenMask& mask);
+    void add_beyond(Matcher& matcher, const Answer& answer, uint32_t max_bytes, StackSetId state,
+                    TokenMask& mask);
+    const TokenMask& tokens_up_to(uint32_t max_bytes);
     void add_named(Matcher& matcher, StackSetId state, TokenMask& mask) const;
     template <class Visit>
     void walk(Matcher& matcher, uint32_t first, uint32_t end, StackSetId from, uint32_t min_bytes,
@@ -67,6 +72,8 @@ class TokenMasks {
     size_t answer_bytes_ = 0;
     std::vector<Recent> recent_;  ///< The last masks, the oldest at next_recent_.
     size_t next_recent_ = 0;
+
+    std::vector<TokenMask> up_to_;  ///< By length: the tokens of at most that; empty: not built.
 
     // Scratch.
     std::vector<StackSetId> path_;  ///< State by depth.

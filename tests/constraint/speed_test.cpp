@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a constraint may cost: less than a millisecond a token on average at 150,000 tokens.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "constraint/test_vocabulary.h"
+#include "gguf/gguf_file.h"
+#include "support/catch.h"
+#include "support/golden.h"
+#include "text/tokenizer/tokenizer_factory.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+
+namespace {
+
+/// The text as the longest tokens that fit.
+std::vector<TokenId> cut_into_tokens(const ConstraintVocabulary& vocabulary,
+                                     const std::string& text) {
+    std::vector<TokenId> tokens;
+    for (size_t pos = 0; pos < text.size();) {
+        size_t length = std::min<size_t>(16, text.size() - pos);
+        std::optional<TokenId> found;
+        for (; length > 0 && !found; --length)
+            found = vocabulary.tokenizer().find_token(text.substr(pos, length));
+        REQUIRE(found.has_value());
+        tokens.push_back(*found);
+        pos += length + 1;
+    }
+    return tokens;
+}
+
+struct Times {
+    double mean_ms = 0, max_ms = 0;
+    size_t num_tokens = 0;
+};
+
+/// Follows the text twice and measures the second time.
+Times measure(const ConstraintSpec& spec, std::shared_ptr<const ConstraintVocabulary> vocabulary,
+              const std::string& text) {
+    auto constraint = must_make(spec, vocabulary);
+    auto encoded = vocabulary->tokenizer().encode(text, {});
+    const auto tokens = encoded.ok() ? *encoded : cut_into_tokens(*vocabulary, text);
+    TokenMask mask(vocabulary->num_tokens());
+    Times times;
+    for (int round = 0; round < 2; ++round) {
+        times = {};
+        for (const TokenId token : tokens) {
+            const auto begin = std::chrono::steady_clock::now();
+            REQUIRE(constraint->allowed_tokens(mask).ok());
+            const auto accepted = constraint->accept(token);
+            const std::chrono::duration<double, std::milli> spent =
+                std::chrono::steady_clock::now() - begin;
+            if (!accepted.ok()) FAIL(accepted.error().message());
+            REQUIRE(mask.test(static_cast<size_t>(token)));
+            times.mean_ms += spent.count();
+            times.max_ms = std::max(times.max_ms, spent.count());
+            ++times.num_tokens;
+        }
+        if (round == 0) constraint->rollback(tokens.size());
+    }
+    times.mean_ms /= static_cast<double>(tokens.size());
+    return times;
+}
+
+void check_fast(const ConstraintSpec& spec,
+                const std::shared_ptr<const ConstraintVocabulary>& vocabulary,
+                const std::string& text) {
+    const Times times = measure(spec, vocabulary, text);
+    INFO(spec.text << ": " << times.num_tokens << " tokens, mean " << times.mean_ms
+                   << " ms, longest " << times.max_ms << " ms");
+    CHECK(times.mean_ms < 1.0);
+}
+
+std::string sample_json() {
+    std::string text = "[";
+    for (int i = 0; i < 60; ++i) {
+        if (i > 0) text += ", ";
+        text += "{\"id\": " + std::to_string(i * 37) +
+                ", \"name\": \"some words that go on for a while \xE4\xB8\xAD\xE5\x9B\xBD " +
+                std::to_string(i) + "\", \"tags\": [\"red\", \"a\\nb\", null, true, -1.5e3], " +
+                "\"nested\": {\"depth\": {\"more\": [[[]]]}}}";
+    }
+    return text + "]";
+}
+
+std::shared_ptr<const ConstraintVocabulary> large_vocabulary() {
+    static const auto vocabulary = synthetic_vocabulary(150'000);
+    return vocabulary;
+}
+
+ConstraintSpec json() {
+    ConstraintSpec spec;
+    spec.kind = ConstraintKind::json;
+    return spec;
+}
+
+}  // namespace
+
+TEST_CASE("Constraint: JSON takes less than a millisecond a token", "[constraint][serial]") {
+    check_fast(json(), large_vocabulary(), sample_json());
+}
+
+TEST_CASE("Constraint: grammars and counters take less than a millisecond a token",
+          "[constraint][serial]") {
+    std::string words;
+    for (int i = 0; i < 100; ++i) words += "lorem ipsum dolor sit amet ";
+    ConstraintSpec spec;
+    spec.kind = ConstraintKind::gbnf;
+    spec.text = "root ::= (word \" \"){0,2000}\nword ::= [a-z]+";
+    check_fast(spec, large_vocabulary(), words);
+    spec.text = "root ::= [^\\n]{0,3000}";
+    check_fast(spec, large_vocabulary(), words);
+    spec.text = "root ::= ([a-z]{1,12} \" \"){10,600}";
+    check_fast(spec, large_vocabulary(), words);
+    spec.text = "root ::= (letter | \" \")*\nletter ::= [a-z]";
+    check_fast(spec, large_vocabulary(), words);
+    spec.kind = ConstraintKind::regex;
+    spec.text = "((\\w+|\\w+-\\w+)\\s){10,600}";
+    check_fast(spec, large_vocabulary(), words);
+}
+
+TEST_CASE("Constraint: JSON with the vocabulary of a model", "[constraint][model]") {
+    for (const char* name : {"qwen2", "gemma3", "smollm2"}) {
+        const auto path = find_model(name);
+        if (!path) return report_skip("model " + std::string(name) + " is not there");
+        const auto file = GgufFile::open(*path);
+        REQUIRE(file.ok());
+        auto tokenizer = make_tokenizer(file->metadata());
+        REQUIRE(tokenizer.ok());
+        auto vocabulary = ConstraintVocabulary::create(*tokenizer);
+        REQUIRE(vocabulary.ok());
+        INFO(name << ", " << (*vocabulary)->num_tokens() << " tokens");
+        check_fast(json(), *vocabulary, sample_json());
+        ConstraintSpec counted;
+        counted.kind = ConstraintKind::gbnf;
+        counted.text = "root ::= \"[\" ([^\\[\\]] | root){0,9000} \"]\"";
+        check_fast(counted, *vocabulary, sample_json());
+    }
+}
