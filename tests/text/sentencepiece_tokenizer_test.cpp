@@ -125,6 +125,18 @@ TEST_CASE("SentencePieceTokenizer: a vocabulary without bytes or unknown works",
     CHECK_FALSE(tokenizer->special().bos.has_value());
 }
 
+TEST_CASE("SentencePieceTokenizer: the unknown token may be a text of its own", "[text][quick]") {
+    const std::vector<hokku::testing::TinyToken> tokens = {{"?", hokku::testing::kNormal, -1},
+                                                           {"a", hokku::testing::kNormal, -2}};
+    auto file = hokku::testing::vocabulary_file("llama", tokens);
+    file.set("tokenizer.ggml.add_space_prefix", false);
+    file.set<uint32_t>("tokenizer.ggml.unknown_token_id", 0);
+    CHECK(encode(*open_tiny(file), "a?axy") == Ids{1, 0, 1, 0});  // a run of unknowns is one
+    auto bytes = tiny_sentencepiece();
+    bytes.set<uint32_t>("tokenizer.ggml.unknown_token_id", 70);
+    CHECK(encode(*open_tiny(bytes), "x") == Ids{byte_token('x')});
+}
+
 TEST_CASE("SentencePieceTokenizer: equal and empty pieces do no harm", "[text][quick]") {
     auto tokens = std::vector<hokku::testing::TinyToken>{{"<unk>", hokku::testing::kUnknown},
                                                          {"a"},

@@ -160,8 +160,13 @@ Result<void> SentencePieceTokenizer::append_chunk(std::string_view escaped, Stre
     if (!status.ok())
         return Error{ErrorCode::limit_exceeded,
                      "the SentencePiece library fails on the text: " + status.ToString(), "", ""};
-    for (const int id : stretch.ids)
-        if (static_cast<size_t>(id) < num_library_tokens_) ids.push_back(id);
+    for (const int id : stretch.ids) {
+        if (static_cast<size_t>(id) < num_library_tokens_) {
+            ids.push_back(id);
+        } else if (special().unknown) {
+            ids.push_back(*special().unknown);
+        }
+    }
     return {};
 }
 

@@ -155,8 +155,10 @@ Result<std::shared_ptr<const Tokenizer>> make_sentencepiece(const GgufMetadata& 
     options.add_space_prefix = prefix.value_or(true);
     parts.cutter = make_cutter(metadata, parts.vocabulary, true);
     const std::string where = place(metadata, "tokenizer.ggml.tokens");
-    HOKKU_TRY(auto proto,
-              write_sentencepiece_proto(parts.vocabulary, scores, parts.special.unknown, where));
+    // A file may name a token as unknown that is text or a byte: then it stays that.
+    std::optional<TokenId> unknown = parts.special.unknown;
+    if (unknown && !is_hidden_kind(parts.vocabulary.kind(*unknown))) unknown = std::nullopt;
+    HOKKU_TRY(auto proto, write_sentencepiece_proto(parts.vocabulary, scores, unknown, where));
     HOKKU_TRY(auto tokenizer, SentencePieceTokenizer::create(std::move(parts), std::move(proto),
                                                              std::move(options), where));
     return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
