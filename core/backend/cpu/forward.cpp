@@ -317,7 +317,8 @@ void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
                           spec.hidden};
     const std::array<MatmulTarget, 2> both = {gate, up};
     const std::span<const MatmulTarget> targets(both);
-    multiply(input_, buffers_.dim, num_rows_, spec.gated ? targets : targets.subspan(1));
+    matmul(lane_, kernels_, memory_.matmul, input_, buffers_.dim, num_rows_,
+           spec.gated ? targets : targets.subspan(1));
     activate_rows(spec, num_rows_, spec.hidden);
 
     // down
@@ -325,11 +326,22 @@ void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
     multiply(buffers_.gate, spec.hidden, num_rows_, {&down, 1});
 }
 
+/// Follows the products of gate and up without a barrier and ends with one.
 void Forward::activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden) {
-    const size_t total = num_rows * hidden;
-    const size_t begin = total * lane_.index / lane_.count;
-    const size_t end = total * (lane_.index + 1) / lane_.count;
-    activate(spec, buffers_.gate + begin, spec.gated ? buffers_.up + begin : nullptr, end - begin);
+    const auto activate_part = [&](size_t begin, size_t end) {
+        activate(spec, buffers_.gate + begin, spec.gated ? buffers_.up + begin : nullptr,
+                 end - begin);
+    };
+    if (num_rows_ == 1) {
+        // Each lane goes on with the values that it has computed itself.
+        const Lane::Range own = vector_share(lane_, static_cast<uint32_t>(hidden));
+        for (size_t row = 0; row < num_rows; ++row)
+            activate_part(row * hidden + own.begin, row * hidden + own.end);
+    } else {
+        lane_.barrier();
+        const size_t total = num_rows * hidden;
+        activate_part(total * lane_.index / lane_.count, total * (lane_.index + 1) / lane_.count);
+    }
     lane_.barrier();
 }
 

@@ -66,7 +66,6 @@ void Forward::run_experts(const FfnSpec& ffn, const LayerWeights& weights) {
             if (count > 1 && std::exchange(packs_rows, true)) lane_.barrier();
             run(e, begin, count);
         }
-        lane_.barrier();
     };
     const auto bias_of = [](const std::vector<WeightVector>& biases, uint32_t e) {
         return biases.empty() ? nullptr : biases[e].data;
@@ -94,6 +93,7 @@ void Forward::run_experts(const FfnSpec& ffn, const LayerWeights& weights) {
         matmul(lane_, kernels_, memory_.matmul, buffers_.gate + begin * hidden, hidden, count,
                {&down, 1});
     });
+    lane_.barrier();
 
     if (spec.shared_hidden > 0) run_shared_expert(ffn, weights);
 
@@ -125,7 +125,8 @@ void Forward::run_shared_expert(const FfnSpec& ffn, const LayerWeights& weights)
     if (ffn.gated) targets[num_targets++] = {&weights.shared_gate, nullptr, buffers_.gate, hidden};
     if (spec.shared_gate)
         targets[num_targets++] = {&weights.shared_router, nullptr, buffers_.shared_gate, 1};
-    multiply(input_, dim, num_rows_, std::span<const MatmulTarget>(targets.data(), num_targets));
+    matmul(lane_, kernels_, memory_.matmul, input_, dim, num_rows_,
+           std::span<const MatmulTarget>(targets.data(), num_targets));
     activate_rows(ffn, num_rows_, hidden);
     const MatmulTarget down{&weights.shared_down, nullptr, buffers_.expert_in, dim};
     multiply(buffers_.gate, hidden, num_rows_, {&down, 1});

@@ -136,7 +136,7 @@ const uint8_t* row_of(const WeightMatrix& weight, uint32_t row) {
 void multiply_floats(const Product& product, const MatmulTarget& target) {
     const WeightMatrix& weight = *target.weight;
     const auto decode = product.kernels.decode[static_cast<uint32_t>(weight.type)];
-    const Lane::Range range = product.lane.share(weight.rows, kDotWeights);
+    const Lane::Range range = vector_share(product.lane, weight.rows);
     for (uint32_t first = range.begin; first < range.end; first += kDotWeights) {
         const uint32_t count = std::min(kDotWeights, range.end - first);
         for (uint32_t i = 0; i < count; ++i) {
@@ -170,7 +170,7 @@ uint32_t num_safe_rows(const WeightMatrix& weight) {
 /// This lane's weight rows in place, one row of x, which is in the scratch vector already.
 void multiply_vector(const Product& product, const MatmulTarget& target, const GemvKernel& gemv) {
     const WeightMatrix& weight = *target.weight;
-    const Lane::Range range = product.lane.share(weight.rows, 4);
+    const Lane::Range range = vector_share(product.lane, weight.rows);
     GemvCall call{.row_bytes = weight.row_bytes,
                   .n = weight.cols,
                   .vector = &product.scratch.vector,
@@ -327,6 +327,10 @@ void multiply_matrices(const Product& product, MatmulScratch::State& state,
 }
 
 }  // namespace
+
+Lane::Range vector_share(const Lane& lane, uint32_t num_weights) {
+    return lane.share(num_weights, kDotWeights);
+}
 
 void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch, const float* x,
             size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets,

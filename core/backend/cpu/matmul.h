@@ -57,6 +57,10 @@ enum class Precision {
              ///< which waits for the weights, hardly more.
 };
 
+/// With one row of x: the outputs of a target of `num_weights` rows that this lane computes. It may
+/// go on with them without a barrier.
+Lane::Range vector_share(const Lane& lane, uint32_t num_weights);
+
 /// All lanes call it with equal arguments. x and what it points to must be complete before the
 /// call (barrier first); the outputs are complete after the next barrier. Between two calls of
 /// more than one row there must be a barrier, for they pack rows into the same memory. x may be a
