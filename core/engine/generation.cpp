@@ -99,8 +99,8 @@ Result<void> Generation::accept(std::span<const float> logits) {
     if (was_prefill)
         HOKKU_CHECK(call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens));
     if (is_prefilling()) return {};
-    assert(sequence_.length() + 1 ==
-           prompt_.size() + result_.tokens.size() + (was_prefill ? 1 : 0));
+    assert(sequence_.length() == prompt_.size() + result_.tokens.size() &&
+           "the position of the next token follows from what is stored");
     return accept_token(logits);
 }
 

@@ -283,8 +283,8 @@ struct Program {
     Body body;
     std::vector<std::string> names;
     std::unordered_map<std::string, NameId> name_ids;
-    std::vector<std::unique_ptr<Node>> nodes;
     std::vector<std::unique_ptr<Object>> literals;
+    std::vector<std::unique_ptr<Node>> nodes;  ///< After the literals, which they refer to.
 
     NameId intern(std::string_view name);
     /// A string that lives as long as the program and is never counted.
