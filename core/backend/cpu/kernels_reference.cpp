@@ -103,42 +103,35 @@ void add_scaled(float* x, const float* y, float scale, size_t n) {
     for (size_t i = 0; i < n; ++i) x[i] += scale * y[i];
 }
 
-/// Four weight rows against one row of x, with kLanes accumulators each.
-void dot_four(const float* w, const float* x, size_t n, float* out) {
-    float lanes[4][kLanes] = {};
+/// kWeights weight rows against one row of x, with kLanes accumulators each.
+template <size_t kWeights>
+void dot_some(const float* w, const float* x, size_t n, float* dots) {
+    float lanes[kWeights][kLanes] = {};
     size_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-        for (size_t r = 0; r < 4; ++r) {
+        for (size_t r = 0; r < kWeights; ++r) {
             for (size_t j = 0; j < kLanes; ++j) lanes[r][j] += w[r * n + i + j] * x[i + j];
         }
     }
     for (; i < n; ++i) {
-        for (size_t r = 0; r < 4; ++r) lanes[r][0] += w[r * n + i] * x[i];
+        for (size_t r = 0; r < kWeights; ++r) lanes[r][0] += w[r * n + i] * x[i];
     }
-    for (size_t r = 0; r < 4; ++r) out[r] = sum_lanes(lanes[r]);
-}
-
-float dot_one(const float* w, const float* x, size_t n) {
-    float lanes[kLanes] = {};
-    size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        for (size_t j = 0; j < kLanes; ++j) lanes[j] += w[i + j] * x[i + j];
-    }
-    for (; i < n; ++i) lanes[0] += w[i] * x[i];
-    return sum_lanes(lanes);
+    for (size_t r = 0; r < kWeights; ++r) dots[r] = sum_lanes(lanes[r]);
 }
 
 void dot_rows(const DotCall& call) {
     for (size_t row = 0; row < call.num_rows; ++row) {
         const float* x = call.x + row * call.x_stride;
-        float* out = call.out + row * call.out_stride;
+        float dots[kDotWeights];
         size_t w = 0;
         for (; w + 4 <= call.num_weights; w += 4) {
-            dot_four(call.weights + w * call.n, x, call.n, out + w);
+            dot_some<4>(call.weights + w * call.n, x, call.n, dots + w);
         }
         for (; w < call.num_weights; ++w) {
-            out[w] = dot_one(call.weights + w * call.n, x, call.n);
+            dot_some<1>(call.weights + w * call.n, x, call.n, dots + w);
         }
+        float* out = call.out + row * call.out_stride;
+        for (w = 0; w < call.num_weights; ++w) out[w] = dots[w] + (call.accumulate ? out[w] : 0);
     }
 }
 

@@ -21,6 +21,7 @@ struct DotCall {
     size_t n = 0;
     float* out = nullptr;  ///< out[row * out_stride + weight]
     size_t out_stride = 0;
+    bool accumulate = false;  ///< Adds to out instead of setting it.
 };
 inline constexpr uint32_t kDotWeights = 8;
 

@@ -16,12 +16,11 @@ namespace {
 using Floats = __m256;
 using Mask = __m256i;  // All bits of a lane or none.
 constexpr uint32_t kLanes = 8;
+/// In the place of a Mask: every lane, without the cost of a mask.
+struct AllLanes {};
 
 HOKKU_INLINE __m256i lane_numbers() {
     return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-}
-HOKKU_INLINE Mask all_lanes() {
-    return _mm256_set1_epi32(-1);
 }
 HOKKU_INLINE Mask first_lanes(size_t count) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count < kLanes ? count : kLanes)),
@@ -39,8 +38,14 @@ HOKKU_INLINE Floats load(const float* p) {
 HOKKU_INLINE Floats load(const float* p, Mask lanes) {
     return _mm256_maskload_ps(p, lanes);
 }
+HOKKU_INLINE Floats load(const float* p, AllLanes) {
+    return load(p);
+}
 HOKKU_INLINE void store(float* p, Floats x) {
     _mm256_storeu_ps(p, x);
+}
+HOKKU_INLINE void store(float* p, AllLanes, Floats x) {
+    store(p, x);
 }
 HOKKU_INLINE void store(float* p, Mask lanes, Floats x) {
     _mm256_maskstore_ps(p, lanes, x);
@@ -102,6 +107,9 @@ HOKKU_INLINE Mask is_less(Floats a, Floats b) {
 }
 HOKKU_INLINE Floats choose(Mask mask, Floats yes, Floats no) {
     return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(mask));
+}
+HOKKU_INLINE Floats choose(AllLanes, Floats yes, Floats) {
+    return yes;
 }
 /// Lane i counts as number + i; the lanes in [begin, end). Numbers below 2^31.
 HOKKU_INLINE Mask lanes_between(uint32_t number, uint32_t begin, uint32_t end) {

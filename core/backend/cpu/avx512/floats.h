@@ -11,10 +11,9 @@ namespace {
 using Floats = __m512;
 using Mask = __mmask16;
 constexpr uint32_t kLanes = 16;
+/// In the place of a Mask: every lane, without the cost of a mask.
+struct AllLanes {};
 
-HOKKU_INLINE Mask all_lanes() {
-    return 0xffff;
-}
 HOKKU_INLINE Floats zero() {
     return _mm512_setzero_ps();
 }
@@ -27,8 +26,14 @@ HOKKU_INLINE Floats load(const float* p) {
 HOKKU_INLINE Floats load(const float* p, Mask lanes) {
     return _mm512_maskz_loadu_ps(lanes, p);
 }
+HOKKU_INLINE Floats load(const float* p, AllLanes) {
+    return load(p);
+}
 HOKKU_INLINE void store(float* p, Floats x) {
     _mm512_storeu_ps(p, x);
+}
+HOKKU_INLINE void store(float* p, AllLanes, Floats x) {
+    store(p, x);
 }
 HOKKU_INLINE void store(float* p, Mask lanes, Floats x) {
     _mm512_mask_storeu_ps(p, lanes, x);
@@ -85,6 +90,9 @@ HOKKU_INLINE Mask is_less(Floats a, Floats b) {
 }
 HOKKU_INLINE Floats choose(Mask mask, Floats yes, Floats no) {
     return _mm512_mask_mov_ps(no, mask, yes);
+}
+HOKKU_INLINE Floats choose(AllLanes, Floats yes, Floats) {
+    return yes;
 }
 /// Lane i counts as number + i; the lanes in [begin, end).
 HOKKU_INLINE Mask lanes_between(uint32_t number, uint32_t begin, uint32_t end) {

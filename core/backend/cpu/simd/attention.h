@@ -33,8 +33,10 @@ struct Part {
 template <size_t kRows, size_t kColumns>
 void score_columns(const Part& part, size_t key_dim, const float* keys, float* logits) {
     Floats sums[kRows][kColumns];
-    for (auto& row : sums) {
-        for (Floats& sum : row) sum = zero();
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+        for (size_t c = 0; c < kColumns; ++c) sums[r][c] = zero();
     }
     for (size_t d = 0; d < key_dim; ++d) {
         Floats k[kColumns];
@@ -47,7 +49,9 @@ void score_columns(const Part& part, size_t key_dim, const float* keys, float* l
             for (size_t c = 0; c < kColumns; ++c) sums[r][c] = mul_add(q, k[c], sums[r][c]);
         }
     }
+#pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
         for (size_t c = 0; c < kColumns; ++c) {
             store(logits + r * kBlock + kLanes * c, sums[r][c]);
         }
@@ -63,23 +67,23 @@ void score_block(const Part& part, size_t key_dim, const float* keys, uint32_t n
     }
 }
 
-/// sums[r][d..] += weights[r][p] * values[p][d..] over positions [first, end).
-template <size_t kRows, size_t kColumns>
+/// sums[r][d..] += weights[r][p] * values[p][d..] over positions [0, end).
+template <size_t kRows, size_t kColumns, class Lanes>
 HOKKU_INLINE void add_columns(const float* weights, const float* values, size_t value_dim,
-                              uint32_t first, uint32_t end, Mask last_lanes, float* sums) {
+                              uint32_t end, Lanes lanes, float* sums) {
     Floats acc[kRows][kColumns];
-    const auto lanes_of = [&](size_t c)
-                              HOKKU_LAMBDA { return c + 1 == kColumns ? last_lanes : all_lanes(); };
+#pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
         for (size_t c = 0; c < kColumns; ++c) {
-            acc[r][c] = load(sums + r * value_dim + kLanes * c, lanes_of(c));
+            acc[r][c] = load(sums + r * value_dim + kLanes * c, lanes);
         }
     }
-    for (uint32_t p = first; p < end; ++p) {
+    for (uint32_t p = 0; p < end; ++p) {
         Floats v[kColumns];
 #pragma GCC unroll 4
         for (size_t c = 0; c < kColumns; ++c) {
-            v[c] = load(values + p * value_dim + kLanes * c, lanes_of(c));
+            v[c] = load(values + p * value_dim + kLanes * c, lanes);
         }
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
@@ -88,25 +92,26 @@ HOKKU_INLINE void add_columns(const float* weights, const float* values, size_t 
             for (size_t c = 0; c < kColumns; ++c) acc[r][c] = mul_add(w, v[c], acc[r][c]);
         }
     }
+#pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
         for (size_t c = 0; c < kColumns; ++c) {
-            store(sums + r * value_dim + kLanes * c, lanes_of(c), acc[r][c]);
+            store(sums + r * value_dim + kLanes * c, lanes, acc[r][c]);
         }
     }
 }
 
 template <size_t kRows>
-void add_values(const float* weights, const float* values, size_t value_dim, uint32_t first,
-                uint32_t end, float* sums) {
+void add_values(const float* weights, const float* values, size_t value_dim, uint32_t end,
+                float* sums) {
     constexpr size_t kColumns = columns_of(kRows);
     size_t d = 0;
     for (; d + kLanes * kColumns <= value_dim; d += kLanes * kColumns) {
-        add_columns<kRows, kColumns>(weights, values + d, value_dim, first, end, all_lanes(),
-                                     sums + d);
+        add_columns<kRows, kColumns>(weights, values + d, value_dim, end, AllLanes{}, sums + d);
     }
     for (; d < value_dim; d += kLanes) {
-        add_columns<kRows, 1>(weights, values + d, value_dim, first, end,
-                              first_lanes(value_dim - d), sums + d);
+        add_columns<kRows, 1>(weights, values + d, value_dim, end, first_lanes(value_dim - d),
+                              sums + d);
     }
 }
 
@@ -135,7 +140,7 @@ void soften(const AttentionTile& tile, uint32_t block_begin, uint32_t begin, uin
         max = block_max;
         weight *= correction;
         const Floats factor = splat(correction);
-        for_lanes(tile.value_dim, [&](size_t d, Mask lanes) HOKKU_LAMBDA {
+        for_lanes(tile.value_dim, [&](size_t d, auto lanes) HOKKU_LAMBDA {
             store(sums + d, lanes, mul(load(sums + d, lanes), factor));
         });
     }
@@ -158,6 +163,7 @@ void attend_block(const AttentionTile& tile, const Part& part, uint32_t block) {
         part.last_end - block_begin < kBlock ? part.last_end - block_begin : kBlock;
     score_block<kRows>(part, tile.key_dim, tile.keys + physical * tile.key_block_stride,
                        num_visible, logits);
+#pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
         float* weights = logits + r * kBlock;
         const bool sees_any = part.end[r] > block_begin && part.begin[r] < block_begin + kBlock &&
@@ -170,7 +176,7 @@ void attend_block(const AttentionTile& tile, const Part& part, uint32_t block) {
         soften(tile, block_begin, part.begin[r], part.end[r], weights,
                tile.sums + query * tile.value_dim, tile.maxima[query], tile.weights[query]);
     }
-    add_values<kRows>(logits, tile.values + physical * tile.value_block_stride, tile.value_dim, 0,
+    add_values<kRows>(logits, tile.values + physical * tile.value_block_stride, tile.value_dim,
                       num_visible, tile.sums + size_t{part.first} * tile.value_dim);
 }
 

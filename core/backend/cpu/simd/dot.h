@@ -14,15 +14,20 @@ namespace {
 // Weight rows and rows of x whose sums are in registers together.
 constexpr size_t kTileWeights = kLanes == 16 ? 8 : 4, kTileRows = 3;
 
-/// kWeights weight rows times kRows rows of x.
+/// kWeights weight rows times kRows rows of x. All loops over `sums` are unrolled: one that is not
+/// would keep them in memory.
 template <size_t kWeights, size_t kRows>
-void dot_tile(const float* w, const float* x, size_t x_stride, size_t n, float* out,
-              size_t out_stride) {
+void dot_tile(const DotCall& call, size_t first_weight, size_t first_row) {
+    const size_t n = call.n, x_stride = call.x_stride;
+    const float* w = call.weights + first_weight * n;
+    const float* x = call.x + first_row * x_stride;
     Floats sums[kRows][kWeights];
-    for (auto& row : sums) {
-        for (Floats& sum : row) sum = zero();
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+        for (size_t k = 0; k < kWeights; ++k) sums[r][k] = zero();
     }
-    for_lanes(n, [&](size_t i, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(n, [&](size_t i, auto lanes) HOKKU_LAMBDA {
         Floats xs[kRows];
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) xs[r] = load(x + r * x_stride + i, lanes);
@@ -33,23 +38,23 @@ void dot_tile(const float* w, const float* x, size_t x_stride, size_t n, float* 
             for (size_t r = 0; r < kRows; ++r) sums[r][k] = mul_add(weight, xs[r], sums[r][k]);
         }
     });
-    for (size_t r = 0; r < kRows; ++r) {
-        for (size_t k = 0; k < kWeights; ++k) out[r * out_stride + k] = sum_of_lanes(sums[r][k]);
+    float* out = call.out + first_row * call.out_stride + first_weight;
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRows; ++r, out += call.out_stride) {
+#pragma GCC unroll 8
+        for (size_t k = 0; k < kWeights; ++k) {
+            out[k] = sum_of_lanes(sums[r][k]) + (call.accumulate ? out[k] : 0.0f);
+        }
     }
 }
 
 template <size_t kWeights>
 void dot_weights(const DotCall& call, size_t first) {
-    const float* w = call.weights + first * call.n;
     size_t row = 0;
     for (; row + kTileRows <= call.num_rows; row += kTileRows) {
-        dot_tile<kWeights, kTileRows>(w, call.x + row * call.x_stride, call.x_stride, call.n,
-                                      call.out + row * call.out_stride + first, call.out_stride);
+        dot_tile<kWeights, kTileRows>(call, first, row);
     }
-    for (; row < call.num_rows; ++row) {
-        dot_tile<kWeights, 1>(w, call.x + row * call.x_stride, call.x_stride, call.n,
-                              call.out + row * call.out_stride + first, call.out_stride);
-    }
+    for (; row < call.num_rows; ++row) dot_tile<kWeights, 1>(call, first, row);
 }
 
 void dot_rows(const DotCall& call) {

@@ -25,13 +25,13 @@ void rms_norm(float* out, const float* x, const float* weight, size_t n, float e
             sums[k] = mul_add(v, v, sums[k]);
         }
     }
-    for_lanes(n - i, [&](size_t j, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(n - i, [&](size_t j, auto lanes) HOKKU_LAMBDA {
         const Floats v = load(x + i + j, lanes);
         sums[0] = mul_add(v, v, sums[0]);
     });
     const Floats sum = add(add(sums[0], sums[1]), add(sums[2], sums[3]));
     const Floats factor = splat(reciprocal_root(sum_of_lanes(sum) / static_cast<float>(n) + eps));
-    for_lanes(n, [&](size_t j, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(n, [&](size_t j, auto lanes) HOKKU_LAMBDA {
         Floats v = mul(load(x + j, lanes), factor);
         if (weight) v = mul(v, load(weight + j, lanes));
         store(out + j, lanes, v);
@@ -41,16 +41,16 @@ void rms_norm(float* out, const float* x, const float* weight, size_t n, float e
 void layer_norm(float* out, const float* x, const float* weight, const float* bias, size_t n,
                 float eps) {
     Floats sum = zero();
-    for_lanes(n, [&](size_t j, Mask lanes) HOKKU_LAMBDA { sum = add(sum, load(x + j, lanes)); });
+    for_lanes(n, [&](size_t j, auto lanes) HOKKU_LAMBDA { sum = add(sum, load(x + j, lanes)); });
     const Floats mean = splat(sum_of_lanes(sum) / static_cast<float>(n));
     Floats squares = zero();
-    for_lanes(n, [&](size_t j, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(n, [&](size_t j, auto lanes) HOKKU_LAMBDA {
         const Floats v = choose(lanes, sub(load(x + j, lanes), mean), zero());
         squares = mul_add(v, v, squares);
     });
     const float variance = sum_of_lanes(squares) / static_cast<float>(n);
     const Floats factor = splat(reciprocal_root(variance + eps));
-    for_lanes(n, [&](size_t j, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(n, [&](size_t j, auto lanes) HOKKU_LAMBDA {
         Floats v = mul(sub(load(x + j, lanes), mean), factor);
         if (weight) v = mul(v, load(weight + j, lanes));
         if (bias) v = add(v, load(bias + j, lanes));
@@ -60,7 +60,7 @@ void layer_norm(float* out, const float* x, const float* weight, const float* bi
 
 void rope_halves(float* x, const float* cos_sin, size_t num_dims) {
     const size_t half = num_dims / 2;
-    for_lanes(half, [&](size_t j, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(half, [&](size_t j, auto lanes) HOKKU_LAMBDA {
         const Floats c = load(cos_sin + j, lanes), s = load(cos_sin + half + j, lanes);
         const Floats a = load(x + j, lanes), b = load(x + half + j, lanes);
         store(x + j, lanes, mul_sub(a, c, mul(b, s)));
@@ -82,7 +82,7 @@ void rope_interleaved(float* x, const float* cos_sin, size_t num_dims) {
 /// gate[i] = function(gate[i]) * up[i]
 template <class Function>
 HOKKU_INLINE void activate(float* gate, const float* up, size_t n, Function function) {
-    for_lanes(n, [&](size_t i, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(n, [&](size_t i, auto lanes) HOKKU_LAMBDA {
         Floats v = function(load(gate + i, lanes));
         if (up) v = mul(v, load(up + i, lanes));
         store(gate + i, lanes, v);
@@ -116,7 +116,7 @@ void softcap(float* x, float cap, size_t n) {
 
 void add_scaled(float* x, const float* y, float scale, size_t n) {
     const Floats s = splat(scale);
-    for_lanes(n, [&](size_t i, Mask lanes) HOKKU_LAMBDA {
+    for_lanes(n, [&](size_t i, auto lanes) HOKKU_LAMBDA {
         store(x + i, lanes, mul_add(load(y + i, lanes), s, load(x + i, lanes)));
     });
 }

@@ -9,11 +9,11 @@
 namespace hokku::cpu {
 namespace {
 
-/// Calls function(index, lanes) for each kLanes of n values, the last ones with fewer lanes.
+/// Calls function(index, lanes) for each kLanes of n values: lanes is AllLanes, at the end a Mask.
 template <class Function>
 HOKKU_INLINE void for_lanes(size_t n, Function function) {
     size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) function(i, all_lanes());
+    for (; i + kLanes <= n; i += kLanes) function(i, AllLanes{});
     if (i < n) function(i, first_lanes(n - i));
 }
 

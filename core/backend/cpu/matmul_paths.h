@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three ways in which matmul() multiplies, and the memory that they share. Private to
+// matmul.cpp, matmul_floats.cpp, matmul_vector.cpp and matmul_matrix.cpp.
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "backend/cpu/matmul.h"
+#include "backend/cpu/matmul_kernels.h"
+#include "base/aligned_buffer.h"
+
+namespace hokku::cpu {
+
+/// Weights that are dequantised at a time, for the float path: 256 KB, half of a small L2 cache.
+inline constexpr size_t kFloatPanelRows = 64, kFloatPanelDepth = 1024;
+
+/// Memory that one lane has for itself.
+struct LaneScratch {
+    float* weight_panel = nullptr;  ///< [kFloatPanelRows][kFloatPanelDepth]
+    uint8_t* row_copy = nullptr;    ///< One weight row in blocks and kRowOverread bytes.
+    GemvVector vector, residual;
+    GemmPanel panel;
+    uint64_t num_gemms = 0;  ///< Begun by this lane.
+};
+
+struct MatmulScratch::State {
+    MatmulLimits limits;
+    AlignedBuffer buffer;
+    LaneScratch* lanes = nullptr;  ///< [num_lanes]
+    GemmRows rows, residual;
+    /// Next group of weight rows to hand out. Successive products use them in turn: a lane that
+    /// passes the barrier of product k + 1 knows that no lane takes from k any more.
+    std::atomic<uint32_t> next_group[2] = {0, 0};
+
+    void lay_out(BufferLayout& layout);
+};
+
+/// What a call of matmul() is about.
+struct Product {
+    const Lane& lane;
+    const MatmulKernels& kernels;
+    LaneScratch& scratch;
+    const float* x;
+    size_t x_stride;
+    uint32_t num_rows;
+    bool is_fine;
+};
+
+inline const uint8_t* row_of(const WeightMatrix& weight, uint32_t row) {
+    return reinterpret_cast<const uint8_t*>(weight.data) + size_t{row} * weight.row_bytes;
+}
+
+/// Adds the bias of outputs [begin, end) to all rows.
+void add_bias(const Product& product, const MatmulTarget& target, uint32_t begin, uint32_t end);
+
+/// This lane's weight rows, dequantised exactly; any type, any number of rows.
+void multiply_floats(const Product& product, const MatmulTarget& target);
+
+/// One row of x: this lane's weight rows in place. Types without kernel go the float path.
+void multiply_vector(const Product& product, std::span<const MatmulTarget> targets);
+
+/// Several rows of x, for the targets whose types have a GEMM kernel. All lanes together.
+void multiply_matrices(const Product& product, MatmulScratch::State& state,
+                       std::span<const MatmulTarget> targets);
+
+}  // namespace hokku::cpu
