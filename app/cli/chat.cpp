@@ -140,8 +140,8 @@ int chat(const ChatOptions& options) {
     if (!loaded) return fail(loaded.error());
     const bool is_interactive = isatty(STDIN_FILENO) != 0;
     if (is_interactive) {
-        std::fprintf(stderr, "%s on %s. /help lists the commands.\n", loaded->info.name.c_str(),
-                     loaded->info.device.c_str());
+        std::fprintf(stderr, "%s on %s. /help lists the commands.\n",
+                     loaded->info.path.stem().c_str(), loaded->info.device.c_str());
     }
     Chat conversation(*loaded, options, std::move(*sampling));
     if (!options.first.empty()) {
