@@ -228,3 +228,19 @@ TEST_CASE("Forward: values that are not finite are an error that names the layer
         }
     }
 }
+
+TEST_CASE("CpuBackend: KV and weight bytes follow from the model's dimensions",
+          "[backend][quick]") {
+    const auto runner =
+        open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"), {.context_tokens = 128});
+    // 3 layers, 2 KV heads of 8 + 8 dimensions, 64 positions, 4 bytes.
+    CHECK(cpu_kv_block_bytes(runner->model()) == 3 * 2 * 16 * 64 * 4);
+    const BackendInfo& info = runner->backend().info();
+    CHECK(info.kv_bytes == 2 * cpu_kv_block_bytes(runner->model()));
+    // Each layer: q and output 64 x 64, k and v 64 x 16, three of 64 x 96; head 64 x 512; one row.
+    CHECK(info.bytes_per_token ==
+          4 * (3 * (2 * 64 * 64 + 2 * 64 * 16 + 3 * 64 * 96) + 64 * 512 + 64));
+    CHECK(info.kernels == "reference");
+    CHECK(info.device == "CPU reference, 2 threads");
+    CHECK(info.num_threads == 2);
+}

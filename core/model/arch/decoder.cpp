@@ -97,7 +97,10 @@ ExpertSpec read_experts(Hparams& keys, uint32_t num_experts, const DecoderFamily
     experts.renormalise = keys.flag_or("expert_weights_norm", family.renormalise_experts);
     experts.weight_scale = keys.f32_or("expert_weights_scale", 1.0f, 0.0f, 1e6f);
     if (experts.weight_scale == 0) experts.weight_scale = 1;  // written for "not scaled"
-    if (keys.u32_or("expert_gating_func", 1, 0, 2) == 2) experts.gating = Gating::sigmoid;
+    // 0 and 1: softmax over all, 2: sigmoid, 3: softmax over the chosen (ids of gguf-py).
+    const uint32_t gating = keys.u32_or("expert_gating_func", 1, 0, 3);
+    if (gating == 2) experts.gating = Gating::sigmoid;
+    if (gating == 3) experts.gating = Gating::softmax_chosen;
     experts.num_groups = keys.u32_or("expert_group_count", 1, 1, num_experts);
     experts.num_groups_used = keys.u32_or("expert_group_used_count", 1, 1, num_experts);
     if (num_experts % experts.num_groups != 0 || experts.num_groups_used > experts.num_groups ||
