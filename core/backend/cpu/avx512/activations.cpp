@@ -186,18 +186,17 @@ HOKKU_INLINE void store_tile_block(const GemmRows& rows, size_t base, size_t b, 
 
 void pack_tile(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,
                const GemmRows* residual) {
-    const size_t tile = rows.tile, num_blocks = rows.n / 32, base = tile_index * tile;
-    for (size_t t = 0; t < tile; ++t) {
-        const bool is_row = base + t < rows.num_rows;
-        const float* row = x + (base + t) * x_stride;
-        for (size_t b = 0; b < num_blocks; ++b) {
-            if (!is_row) {
+    const size_t base = tile_index * size_t{rows.tile};
+    // Block by block: the blocks of all rows of a tile share their cache lines.
+    for (size_t b = 0; b < rows.n / 32; ++b) {
+        for (size_t t = 0; t < rows.tile; ++t) {
+            if (base + t >= rows.num_rows) {
                 store_tile_block(rows, base, b, t, Block{});
                 if (residual) store_tile_block(*residual, base, b, t, Block{});
                 continue;
             }
-            const __m512 low = _mm512_loadu_ps(row + b * 32);
-            const __m512 high = _mm512_loadu_ps(row + b * 32 + 16);
+            const float* values = x + (base + t) * x_stride + b * 32;
+            const __m512 low = _mm512_loadu_ps(values), high = _mm512_loadu_ps(values + 16);
             const Block block = quantize(low, high);
             store_tile_block(rows, base, b, t, block);
             if (!residual) continue;
