@@ -14,6 +14,9 @@ target_compile_options(hokku_flags INTERFACE
     $<$<BOOL:${HOKKU_WARNINGS_AS_ERRORS}>:-Werror>)
 if(HOKKU_SANITIZE)
     list(JOIN HOKKU_SANITIZE "," _hokku_sanitizers)
+    # GCC documents -Wmaybe-uninitialized as unreliable beside -fsanitize: it warns of the standard
+    # library's own variants and functions.
+    target_compile_options(hokku_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_compile_options(hokku_flags INTERFACE
         -fsanitize=${_hokku_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(hokku_flags INTERFACE -fsanitize=${_hokku_sanitizers})

@@ -40,7 +40,7 @@ bool wait_for(Condition condition) {
 
 }  // namespace
 
-TEST_CASE("Engine: cancel ends a generation within 200 ms", "[engine][quick]") {
+TEST_CASE("Engine: cancel ends a generation within 200 ms", "[engine][quick][threads][serial]") {
     auto control = std::make_shared<FakeControl>();
     control->context_tokens = 100'000;
     SECTION("in prefill") {
@@ -74,7 +74,7 @@ TEST_CASE("Engine: cancel ends a generation within 200 ms", "[engine][quick]") {
     CHECK(engine->generate(short_request()).wait().reason == StopReason::max_tokens);
 }
 
-TEST_CASE("Engine: what was queued can be cancelled before it runs", "[engine][quick]") {
+TEST_CASE("Engine: what was queued can be cancelled before it runs", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     control->context_tokens = 100'000;
     control->step_time = milliseconds(1);
@@ -88,7 +88,7 @@ TEST_CASE("Engine: what was queued can be cancelled before it runs", "[engine][q
     CHECK(second.wait().stats.forward_tokens == 0);
 }
 
-TEST_CASE("Engine: requests run one after another in their order", "[engine][quick]") {
+TEST_CASE("Engine: requests run one after another in their order", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_loaded_fake_engine(control);
     std::vector<int> order;  // only touched on the inference thread until all are finished
@@ -104,7 +104,8 @@ TEST_CASE("Engine: requests run one after another in their order", "[engine][qui
     CHECK(order == expected);
 }
 
-TEST_CASE("Engine: closing it cancels what runs and finishes what waits", "[engine][quick]") {
+TEST_CASE("Engine: closing it cancels what runs and finishes what waits",
+          "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     control->context_tokens = 100'000;
     control->step_time = milliseconds(1);
@@ -124,7 +125,7 @@ TEST_CASE("Engine: closing it cancels what runs and finishes what waits", "[engi
     for (GenerationHandle& handle : handles) CHECK(handle.wait().reason == StopReason::cancelled);
 }
 
-TEST_CASE("Engine: a load can be cancelled within 200 ms", "[engine][quick]") {
+TEST_CASE("Engine: a load can be cancelled within 200 ms", "[engine][quick][threads][serial]") {
     auto control = std::make_shared<FakeControl>();
     control->load_time = std::chrono::seconds(20);
     const auto engine = make_fake_engine(control);
@@ -156,7 +157,7 @@ TEST_CASE("Engine: a load can be cancelled within 200 ms", "[engine][quick]") {
     CHECK(engine->load({.path = "x"}).ok());
 }
 
-TEST_CASE("Engine: a load that fails leaves the model that was there", "[engine][quick]") {
+TEST_CASE("Engine: a load that fails leaves the model that was there", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_fake_engine(control);
     CHECK(engine->generate(short_request()).wait().error->what == "no model is loaded");
@@ -194,7 +195,8 @@ TEST_CASE("Engine: a load that fails leaves the model that was there", "[engine]
     CHECK(control->num_models == 0);
 }
 
-TEST_CASE("Engine: blocking calls from a callback are refused, not stuck", "[engine][quick]") {
+TEST_CASE("Engine: blocking calls from a callback are refused, not stuck",
+          "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_loaded_fake_engine(control);
     GenerationHandle first;
@@ -212,7 +214,7 @@ TEST_CASE("Engine: blocking calls from a callback are refused, not stuck", "[eng
     CHECK(engine->model().has_value());
 }
 
-TEST_CASE("Engine: a load whose callback throws fails and no more", "[engine][quick]") {
+TEST_CASE("Engine: a load whose callback throws fails and no more", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_fake_engine(control);
     const auto loaded =
@@ -221,7 +223,7 @@ TEST_CASE("Engine: a load whose callback throws fails and no more", "[engine][qu
     CHECK(engine->load({.path = "x"}).ok());
 }
 
-TEST_CASE("Engine: several threads may use it at once", "[engine][quick]") {
+TEST_CASE("Engine: several threads may use it at once", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_loaded_fake_engine(control);
     std::atomic<int> num_done{0};
@@ -245,7 +247,7 @@ TEST_CASE("Engine: several threads may use it at once", "[engine][quick]") {
     CHECK(control->num_faults == 0);
 }
 
-TEST_CASE("Engine: an empty handle waits for nothing", "[engine][quick]") {
+TEST_CASE("Engine: an empty handle waits for nothing", "[engine][quick][threads]") {
     GenerationHandle handle;
     handle.cancel();
     CHECK(handle.wait().reason == StopReason::failed);

@@ -18,7 +18,7 @@ std::vector<TokenId> counting_tokens(size_t count) {
 
 }  // namespace
 
-TEST_CASE("Engine: evaluate gives the logits of each wanted position", "[engine][quick]") {
+TEST_CASE("Engine: evaluate gives the logits of each wanted position", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_loaded_fake_engine(control);
     EvaluateRequest request;
@@ -43,7 +43,8 @@ TEST_CASE("Engine: evaluate gives the logits of each wanted position", "[engine]
     CHECK(control->num_faults == 0);
 }
 
-TEST_CASE("Engine: evaluate hands out inner values of the last position", "[engine][quick]") {
+TEST_CASE("Engine: evaluate hands out inner values of the last position",
+          "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_loaded_fake_engine(control);
     EvaluateRequest request;
@@ -63,7 +64,7 @@ TEST_CASE("Engine: evaluate hands out inner values of the last position", "[engi
     CHECK(names == std::vector<std::string>{"embed", "embed", "layer0.q"});
 }
 
-TEST_CASE("Engine: evaluate refuses what cannot be", "[engine][quick]") {
+TEST_CASE("Engine: evaluate refuses what cannot be", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     control->context_tokens = 64;
     const auto engine = make_loaded_fake_engine(control);

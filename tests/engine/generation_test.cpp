@@ -57,7 +57,7 @@ struct Fixture {
 }  // namespace
 
 TEST_CASE_METHOD(Fixture, "Engine: greedy text is that of the model without a cache",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     // 70 tokens of prompt in steps of 16, over a block border, then 100 more.
     const std::vector<TokenId> prompt = bytes_of(std::string(35, 'x') + std::string(35, 'y'));
     const GenerationResult result = run(greedy_request(prompt, 100));
@@ -77,7 +77,8 @@ TEST_CASE_METHOD(Fixture, "Engine: greedy text is that of the model without a ca
     CHECK(result.stats.ttft_ms > 0);
 }
 
-TEST_CASE_METHOD(Fixture, "Engine: decoding evaluates one token a step", "[engine][quick]") {
+TEST_CASE_METHOD(Fixture, "Engine: decoding evaluates one token a step",
+                 "[engine][quick][threads]") {
     start();
     run(greedy_request(bytes_of("Once"), 20));
     CHECK(control->num_steps == 1 + 19);
@@ -85,7 +86,7 @@ TEST_CASE_METHOD(Fixture, "Engine: decoding evaluates one token a step", "[engin
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: a cached prefix changes the work, not the text",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     const std::vector<TokenId> prompt = bytes_of(std::string(200, 'p'));
     const GenerationResult fresh = run(greedy_request(prompt, 30));
     SECTION("the same prompt evaluates one token again") {
@@ -127,7 +128,7 @@ TEST_CASE_METHOD(Fixture, "Engine: a cached prefix changes the work, not the tex
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: many prompts through a small cache stay right",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     control->context_tokens = 200;
     for (int i = 0; i < 60; ++i) {
         // Prompts that share prefixes of many lengths.
@@ -142,7 +143,7 @@ TEST_CASE_METHOD(Fixture, "Engine: many prompts through a small cache stay right
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: the context's end is a stop reason and keeps the text",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     control->context_tokens = GENERATE(64u, 100u, 128u);
     const std::vector<TokenId> prompt = bytes_of("Begin");
     const GenerationResult result = run(greedy_request(prompt, 0));
@@ -156,7 +157,7 @@ TEST_CASE_METHOD(Fixture, "Engine: the context's end is a stop reason and keeps 
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: a prompt longer than the context is refused with its length",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     control->context_tokens = 64;
     start();
     const GenerationResult refused = run(greedy_request(bytes_of(std::string(65, 'x')), 5));
@@ -172,7 +173,8 @@ TEST_CASE_METHOD(Fixture, "Engine: a prompt longer than the context is refused w
     CHECK(full.tokens.size() == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "Engine: every token that ends a generation ends it", "[engine][quick]") {
+TEST_CASE_METHOD(Fixture, "Engine: every token that ends a generation ends it",
+                 "[engine][quick][threads]") {
     control->script = giving(bytes_of("Hi"), 3);
     const GenerationResult result = run(greedy_request(bytes_of("abc"), 0));
     CHECK(result.reason == StopReason::end_of_generation);
@@ -185,7 +187,8 @@ TEST_CASE_METHOD(Fixture, "Engine: every token that ends a generation ends it", 
     CHECK(on.tokens.size() == 5);
 }
 
-TEST_CASE_METHOD(Fixture, "Engine: stop strings cut the text, streamed or not", "[engine][quick]") {
+TEST_CASE_METHOD(Fixture, "Engine: stop strings cut the text, streamed or not",
+                 "[engine][quick][threads]") {
     const TokenId user = fake_token::first_long + 3, colon = fake_token::first_long + 4;
     std::vector<TokenId> answer = bytes_of("Fine.");
     answer.push_back(user);  // "\nUser"
@@ -216,7 +219,7 @@ TEST_CASE_METHOD(Fixture, "Engine: stop strings cut the text, streamed or not", 
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: the stream is whole characters and adds up to the text",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     const TokenId first = fake_token::first_long;
     control->script = giving({first, first + 5, first + 6, first + 7, first + 1, first + 5}, 1);
     std::vector<std::string> pieces;
@@ -231,7 +234,7 @@ TEST_CASE_METHOD(Fixture, "Engine: the stream is whole characters and adds up to
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: unusable logits end that generation and no other",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     const float infinity = std::numeric_limits<float>::infinity();
     const float bad = GENERATE_REF(std::numeric_limits<float>::quiet_NaN(), -infinity);
     control->script = [bad](std::span<const int32_t> history, std::span<float> logits) {
@@ -250,7 +253,7 @@ TEST_CASE_METHOD(Fixture, "Engine: unusable logits end that generation and no ot
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: an error of the backend is reported as it is",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     control->before_step = [this](const Step&) -> Result<void> {
         if (control->num_steps < 5) return {};
         return Error{ErrorCode::device, "the device was lost", "layer 3", ""};
@@ -262,7 +265,7 @@ TEST_CASE_METHOD(Fixture, "Engine: an error of the backend is reported as it is"
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: a file that shrinks ends the generation with an I/O error",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     control->on_step = [this](const Step&) {
         if (control->num_steps == 3) control->read_fault = true;
     };
@@ -272,7 +275,8 @@ TEST_CASE_METHOD(Fixture, "Engine: a file that shrinks ends the generation with 
     CHECK(result.tokens.size() == 3);
 }
 
-TEST_CASE_METHOD(Fixture, "Engine: unusable requests are refused by name", "[engine][quick]") {
+TEST_CASE_METHOD(Fixture, "Engine: unusable requests are refused by name",
+                 "[engine][quick][threads]") {
     start();
     const auto refusal = [&](const GenerationRequest& request) {
         const GenerationResult result = run(request);
@@ -300,7 +304,8 @@ TEST_CASE_METHOD(Fixture, "Engine: unusable requests are refused by name", "[eng
     CHECK(control->num_steps == 0);
 }
 
-TEST_CASE_METHOD(Fixture, "Engine: what a callback throws ends its generation", "[engine][quick]") {
+TEST_CASE_METHOD(Fixture, "Engine: what a callback throws ends its generation",
+                 "[engine][quick][threads]") {
     GenerationEvents events;
     SECTION("from on_text") {
         events.on_text = [](std::string_view) { throw std::runtime_error("no room"); };
@@ -320,7 +325,8 @@ TEST_CASE_METHOD(Fixture, "Engine: what a callback throws ends its generation", 
     CHECK(run(greedy_request(bytes_of("x"), 5), events).reason == StopReason::max_tokens);
 }
 
-TEST_CASE_METHOD(Fixture, "Engine: the seed repeats a text and is told", "[engine][quick]") {
+TEST_CASE_METHOD(Fixture, "Engine: the seed repeats a text and is told",
+                 "[engine][quick][threads]") {
     GenerationRequest request = greedy_request(bytes_of("seeded"), 40);
     request.sampling = SamplingOptions();
     const GenerationResult first = run(request);
@@ -334,7 +340,7 @@ TEST_CASE_METHOD(Fixture, "Engine: the seed repeats a text and is told", "[engin
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: log-probabilities come with each token, best first",
-                 "[engine][quick]") {
+                 "[engine][quick][threads]") {
     std::vector<TokenLogprob> tokens;
     GenerationEvents events;
     events.on_token = [&](const TokenLogprob& token) { tokens.push_back(token); };
@@ -352,7 +358,8 @@ TEST_CASE_METHOD(Fixture, "Engine: log-probabilities come with each token, best 
     }
 }
 
-TEST_CASE_METHOD(Fixture, "Engine: prefill tells its progress to the token", "[engine][quick]") {
+TEST_CASE_METHOD(Fixture, "Engine: prefill tells its progress to the token",
+                 "[engine][quick][threads]") {
     std::vector<uint32_t> done;
     GenerationEvents events;
     events.on_prefill = [&](uint32_t so_far, uint32_t total) {

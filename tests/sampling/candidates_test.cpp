@@ -71,7 +71,7 @@ TEST_CASE("TopSelector: forbidden tokens are never among the best", "[sampling][
     CHECK(ids_of(selector.best(logits, 10)) == std::vector<TokenId>{150, 7});
 }
 
-TEST_CASE("Candidates: top-k of 262,144 tokens takes below 0.3 ms", "[sampling][quick]") {
+TEST_CASE("Candidates: top-k of 262,144 tokens takes below 0.3 ms", "[sampling][quick][serial]") {
     const std::vector<float> logits = random_logits(262'144, 1);
     Candidates candidates(262'144);
     double fastest_ms = 1e9;
