@@ -78,7 +78,8 @@ HOKKU_INLINE Floats with_sign(Floats x, Floats y) {
     return _mm512_or_ps(x, _mm512_and_ps(y, _mm512_set1_ps(-0.0f)));
 }
 HOKKU_INLINE Floats nearest_integer(Floats x) {
-    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    // The form without a mask is a macro of GCC that converts -1 to a mask when not optimising.
+    return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 /// x 2^n for whole n.
 HOKKU_INLINE Floats scale_by_power(Floats x, Floats n) {
