@@ -8,6 +8,7 @@
 #include "constraint/language/json_text.h"
 #include "constraint/language/regex_parser.h"
 #include "constraint/required_words.h"
+#include "constraint/schema/json_schema.h"
 #include "hokku/constraint.h"
 
 namespace hokku {
@@ -36,10 +37,13 @@ Result<ExprId> parse_text(const ConstraintSpec& spec, Expressions& out) {
             return constraint::parse_regex(spec.text, constraint::RegexMatch::whole, out);
         case ConstraintKind::choice:
             return parse_choice(spec, out);
-        default:
-            return Error{ErrorCode::unsupported, "this kind of constraint is not built yet", "",
-                         "a grammar"};
+        case ConstraintKind::json_schema:
+            return constraint::parse_json_schema(spec.text, out);
+        case ConstraintKind::gbnf:
+        case ConstraintKind::required_words:
+            break;
     }
+    return Error{ErrorCode::bad_argument, "an unknown kind of constraint", "", ""};
 }
 
 Result<RuleId> parse(const ConstraintSpec& spec, const ConstraintVocabulary& vocabulary,

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "constraint/schema/schema_document.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/utf8.h"
+#include "constraint/grammar/expressions.h"
+#include "constraint/schema/json_schema.h"
+
+namespace hokku::constraint {
+
+namespace {
+
+/// The deepest nesting of braces and brackets outside of strings. Done before parsing, so that no
+/// later step meets deeper texts.
+size_t nesting(std::string_view text) {
+    size_t depth = 0, deepest = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            if (c == '\\') ++i;
+            in_string = c != '"';
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            deepest = std::max(deepest, ++depth);
+        } else if ((c == '}' || c == ']') && depth > 0) {
+            --depth;
+        }
+    }
+    return deepest;
+}
+
+/// "%41" and "~1" back to characters.
+std::string unescape_step(std::string_view step) {
+    std::string out;
+    for (size_t i = 0; i < step.size(); ++i) {
+        unsigned value = 0;
+        if (step[i] == '%' && i + 2 < step.size() &&
+            std::from_chars(step.data() + i + 1, step.data() + i + 3, value, 16).ptr ==
+                step.data() + i + 3) {
+            out += static_cast<char>(value);
+            i += 2;
+        } else {
+            out += step[i];
+        }
+    }
+    for (const auto& [from, to] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}})
+        for (size_t pos = 0; (pos = out.find(from, pos)) != std::string::npos; ++pos)
+            out.replace(pos, 2, to);
+    return out;
+}
+
+}  // namespace
+
+std::string pointer_step(std::string_view name) {
+    std::string out = "/";
+    for (const char c : name) {
+        if (c == '~') {
+            out += "~0";
+        } else if (c == '/') {
+            out += "~1";
+        } else {
+            out += c;
+        }
+    }
+    return out;
+}
+
+std::string at(const SchemaRef& where, std::string_view keyword) {
+    return to_printable(where.path + pointer_step(keyword), 200);
+}
+
+const Json* find(const SchemaRef& where, std::string_view keyword) {
+    if (!where.schema->is_object()) return nullptr;
+    const auto found = where.schema->find(std::string(keyword));
+    return found == where.schema->end() ? nullptr : &*found;
+}
+
+Result<uint32_t> get_count(const SchemaRef& where, std::string_view keyword, uint32_t fallback) {
+    const Json* value = find(where, keyword);
+    if (value == nullptr) return fallback;
+    const double number = value->is_number() ? value->get<double>() : -1.0;
+    if (!(number >= 0) || number != std::floor(number))
+        return Error{ErrorCode::bad_format, fmt::format("a bad \"{}\"", keyword),
+                     at(where, keyword), "a whole number of at least 0"};
+    return number >= kUnbounded ? kUnbounded : static_cast<uint32_t>(number);
+}
+
+Result<SchemaDocument> SchemaDocument::read(std::string_view text) {
+    if (text.size() > kMaxSchemaBytes)
+        return Error{ErrorCode::limit_exceeded, "the schema is too long",
+                     fmt::format("{} bytes", text.size()),
+                     fmt::format("at most {}", kMaxSchemaBytes)};
+    const size_t depth = nesting(text);
+    if (depth > kMaxSchemaNesting)
+        return Error{ErrorCode::limit_exceeded, "the schema is nested too deeply",
+                     fmt::format("{} levels", depth), fmt::format("at most {}", kMaxSchemaNesting)};
+    SchemaDocument document;
+    auto parsed = std::make_unique<Json>(Json::parse(text, nullptr, false));
+    if (parsed->is_discarded())
+        return Error{ErrorCode::bad_format, "the schema is not valid JSON", "", "a JSON object"};
+    if (!parsed->is_object() && !parsed->is_boolean())
+        return Error{ErrorCode::bad_format, "the schema is no object", "#",
+                     "a JSON object, true or false"};
+    document.root_ = std::move(parsed);
+    document.find_anchors();
+    return document;
+}
+
+void SchemaDocument::find_anchors() {
+    std::vector<SchemaRef> todo{root()};
+    while (!todo.empty()) {
+        const SchemaRef here = std::move(todo.back());
+        todo.pop_back();
+        const Json* anchor = find(here, "$anchor");
+        if (anchor != nullptr && anchor->is_string())
+            anchors_.emplace(anchor->get<std::string>(), here);
+        if (here.schema->is_object())
+            for (const auto& [name, value] : here.schema->items())
+                if (value.is_structured()) todo.push_back({&value, here.path + pointer_step(name)});
+        if (here.schema->is_array())
+            for (size_t i = 0; i < here.schema->size(); ++i)
+                if ((*here.schema)[i].is_structured())
+                    todo.push_back({&(*here.schema)[i], here.path + "/" + std::to_string(i)});
+    }
+}
+
+Result<SchemaRef> SchemaDocument::resolve(const std::string& reference,
+                                          const SchemaRef& from) const {
+    const auto error = [&](ErrorCode code, std::string_view what) {
+        return Error{code, fmt::format("{} \"{}\"", what, to_printable(reference)),
+                     at(from, "$ref"), "\"#/...\" or \"#anchor\" of this schema"};
+    };
+    if (reference.empty() || reference[0] != '#')
+        return error(ErrorCode::unsupported, "a reference to another document");
+    SchemaRef here = root();
+    if (reference.size() == 1) return here;
+    if (reference[1] != '/') {
+        const auto found = anchors_.find(reference.substr(1));
+        if (found != anchors_.end()) return found->second;
+        return error(ErrorCode::bad_format, "nothing is found at the reference");
+    }
+    here.path = reference;
+    std::string_view rest = std::string_view(reference).substr(1);
+    while (!rest.empty()) {
+        rest.remove_prefix(1);
+        const std::string_view step = rest.substr(0, rest.find('/'));
+        rest.remove_prefix(step.size());
+        const std::string name = unescape_step(step);
+        const Json* next = nullptr;
+        if (here.schema->is_object()) {
+            const auto found = here.schema->find(name);
+            if (found != here.schema->end()) next = &*found;
+        } else if (here.schema->is_array()) {
+            size_t index = 0;
+            const auto parsed = std::from_chars(name.data(), name.data() + name.size(), index);
+            if (parsed.ec == std::errc{} && parsed.ptr == name.data() + name.size() &&
+                index < here.schema->size())
+                next = &(*here.schema)[index];
+        }
+        if (next == nullptr)
+            return error(ErrorCode::bad_format, "nothing is found at the reference");
+        here.schema = next;
+    }
+    return here;
+}
+
+}  // namespace hokku::constraint
