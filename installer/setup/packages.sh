@@ -26,6 +26,7 @@ pkg:ca-certificates ca-certificates"
         test)
             echo "pkg:catch2 catch2
 cmd:python3 python3
+pkg:python3-jsonschema python3-jsonschema
 cmd:setarch util-linux"
             ;;
         format) echo "cmd:clang-format-14 clang-format-14" ;;

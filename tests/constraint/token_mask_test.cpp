@@ -143,6 +143,22 @@ TEST_CASE("TokenMasks: masks equal brute force on random grammars", "[constraint
     CHECK(num_refused > 10);
 }
 
+TEST_CASE("TokenMasks: masks equal brute force on JSON schemas", "[constraint][quick]") {
+    ConstraintSpec spec;
+    spec.kind = ConstraintKind::json_schema;
+    for (const char* schema :
+         {R"({"type":"object","properties":{"name":{"type":"string","maxLength":5},
+              "age":{"type":"integer","minimum":0,"maximum":120},"on":{"type":"boolean"}},
+              "required":["name"],"additionalProperties":{"type":"number"}})",
+          R"({"type":"array","items":{"type":"string","minLength":3,"maxLength":9},"minItems":2,
+              "maxItems":4})",
+          R"({"type":"string","pattern":"^(ab|a)*c?$","maxLength":7})",
+          R"({"properties":{"date":{"format":"date"},"next":{"$ref":"#"}}})"}) {
+        spec.text = schema;
+        for (uint32_t seed = 1; seed <= 3; ++seed) walk_at_random(spec, seed, 40);
+    }
+}
+
 TEST_CASE("Constraint: wrong calls give errors and change nothing", "[constraint][quick]") {
     auto constraint = must_make_gbnf("root ::= \"ab\"");
     const auto vocabulary = mixed_vocabulary();

@@ -10,12 +10,17 @@ namespace hokku::constraint {
 
 namespace {
 
-constexpr uint32_t kMaxWholeDigits = 18, kMaxFractionDigits = 16;
+/// Decimal digits that a double keeps apart: with more, a number could round onto a bound.
+constexpr uint32_t kMaxDigits = 15;
+constexpr uint32_t kMaxWholeDigits = 18;
 
 /// Builds expressions of digits; see the functions for what each means.
 class Digits {
   public:
-    explicit Digits(Expressions& out) : out_(out) {}
+    /// `num_whole` is the number of digits before the point, where fractions are asked for.
+    explicit Digits(Expressions& out, size_t num_whole = 0)
+        : out_(out),
+          max_digits_(num_whole < kMaxDigits ? kMaxDigits - static_cast<uint32_t>(num_whole) : 1) {}
 
     ExprId any(uint32_t min, uint32_t max) { return out_.repeat(digit('0', '9'), min, max); }
 
@@ -52,7 +57,7 @@ class Digits {
         size_t length = 0;
         if (low) length = std::max(length, low->digits.size());
         if (high) length = std::max(length, high->digits.size());
-        max_digits_ = std::max<uint32_t>(kMaxFractionDigits, static_cast<uint32_t>(length) + 1);
+        max_digits_ = std::max(max_digits_, static_cast<uint32_t>(length));
         std::vector<ExprId> options;
         if (may_end(0, low.has_value(), high.has_value())) options.push_back(out_.empty());
         options.push_back(out_.sequence(
@@ -124,7 +129,7 @@ class Digits {
 
     Expressions& out_;
     std::optional<FractionBound> low_, high_;
-    uint32_t max_digits_ = kMaxFractionDigits;
+    uint32_t max_digits_;  ///< Behind the point.
 };
 
 /// Bounds of absolute values: of the negative numbers, or of the others.
@@ -196,10 +201,12 @@ ExprId decimal_numbers(const NumberBounds& bounds, Expressions& out) {
         if (range.is_empty) continue;
         const Decimal low = range.low ? range.low->value : Decimal{};
         const FractionBound low_fraction{low.fraction, range.low && range.low->is_exclusive};
+        size_t num_whole = low.whole.size();
+        if (range.high) num_whole = std::max(num_whole, range.high->value.whole.size());
         std::vector<ExprId> parts;
         const auto add = [&](ExprId whole, const std::optional<FractionBound>& from,
                              const std::optional<FractionBound>& to) {
-            parts.push_back(out.sequence({whole, Digits(out).fraction(from, to)}));
+            parts.push_back(out.sequence({whole, Digits(out, num_whole).fraction(from, to)}));
         };
         const std::string above_low = lowest_whole({false, low.whole, ""}, true).whole;
         if (!range.high) {

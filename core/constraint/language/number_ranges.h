@@ -27,8 +27,8 @@ struct NumberBounds {
 /// bound has and one more.
 ExprId whole_numbers(const NumberBounds& bounds, Expressions& out);
 
-/// Numbers within the bounds, without exponent, with up to 16 digits behind the point or as many
-/// as the bounds have and one more.
+/// Numbers within the bounds, without exponent, with up to 15 digits in all or, behind the point,
+/// as many as the bounds have.
 ExprId decimal_numbers(const NumberBounds& bounds, Expressions& out);
 
 /// Whole multiples of `divisor`: those that are not negative, or not positive, or all. Zero is

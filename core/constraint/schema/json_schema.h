@@ -9,8 +9,9 @@
 
 namespace hokku::constraint {
 
-inline constexpr size_t kMaxSchemaBytes = 8u << 20;
+inline constexpr size_t kMaxSchemaBytes = 1u << 20;
 inline constexpr size_t kMaxSchemaNesting = 500;
+inline constexpr size_t kMaxSchemaMembers = 10'000;  ///< Of one JSON object.
 inline constexpr size_t kMaxSchemaRules = 20'000;
 
 /// The JSON texts that a schema of draft 2020-12 accepts; often not all of them, never others:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/try.h"
@@ -144,7 +145,10 @@ Result<ExprId> SchemaCompiler::compile_unique(const ArrayRules& rules) {
     list.min = rules.min;
     list.max = rules.max;
     list.name = rules.name;
-    for (const Json& value : *values) list.items.push_back({out_.literal(value.dump()), false});
+    std::set<std::string> known;
+    for (const Json& value : *values)
+        if (known.insert(canonical_text(value)).second)
+            list.items.push_back({out_.literal(value.dump()), false});
     return ordered_list(list, '[', ']');
 }
 

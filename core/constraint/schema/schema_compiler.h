@@ -44,8 +44,10 @@ class SchemaCompiler {
 
     // schema_values.cpp: listed values.
     Result<std::optional<std::vector<Json>>> listed_values(const Members& members);
-    Result<bool> value_matches(const Json& value, const Members& members);
-    Result<bool> string_matches(const std::string& value, const Members& members);
+    struct ValueCheck;
+    Result<bool> value_matches(const Json& value, const Members& members, ValueCheck& check);
+    Result<bool> string_matches(const std::string& value, const Members& members,
+                                ValueCheck& check);
 
     // schema_one_of.cpp
     struct Shape;
@@ -73,6 +75,13 @@ class SchemaCompiler {
     Result<NumberRules> number_rules(const Members& members);
     Result<ExprId> compile_number(const Members& members, bool is_whole);
     Result<ExprId> compile_multiples(const NumberRules& rules, const SchemaRef& where);
+
+    /// What the members say of scalars, once it was asked for.
+    struct ValueCheck {
+        std::optional<StringRules> strings;
+        std::vector<CharDfa> patterns;
+        std::optional<NumberRules> numbers;
+    };
 
     // schema_object.cpp
     struct ExtraProperty {
@@ -119,6 +128,9 @@ class SchemaCompiler {
     std::map<MembersKey, RuleId> rules_;
     std::vector<PendingRule> pending_;
 };
+
+/// The same for equal values alone: the order of properties does not matter, 1 and 1.0 are equal.
+std::string canonical_text(const Json& value);
 
 /// The regular expression of a "format"; nullopt for one that is not known, "" for one that
 /// restricts no string.

@@ -15,10 +15,16 @@ namespace hokku::constraint {
 
 namespace {
 
-/// The deepest nesting of braces and brackets outside of strings. Done before parsing, so that no
-/// later step meets deeper texts.
-size_t nesting(std::string_view text) {
-    size_t depth = 0, deepest = 0;
+/// Depth and width of a JSON text, found before it is parsed: no later step then meets a deeper
+/// text, nor an object whose members would take too long to look up one by one.
+struct Extent {
+    size_t depth = 0;
+    size_t num_members = 0;  ///< Of the object with the most.
+};
+
+Extent measure(std::string_view text) {
+    Extent extent;
+    std::vector<size_t> num_members;  // Of what is open.
     bool in_string = false;
     for (size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
@@ -28,12 +34,15 @@ size_t nesting(std::string_view text) {
         } else if (c == '"') {
             in_string = true;
         } else if (c == '{' || c == '[') {
-            deepest = std::max(deepest, ++depth);
-        } else if ((c == '}' || c == ']') && depth > 0) {
-            --depth;
+            num_members.push_back(0);
+            extent.depth = std::max(extent.depth, num_members.size());
+        } else if (c == ':' && !num_members.empty()) {
+            extent.num_members = std::max(extent.num_members, ++num_members.back());
+        } else if ((c == '}' || c == ']') && !num_members.empty()) {
+            num_members.pop_back();
         }
     }
-    return deepest;
+    return extent;
 }
 
 /// "%41" and "~1" back to characters.
@@ -97,10 +106,15 @@ Result<SchemaDocument> SchemaDocument::read(std::string_view text) {
         return Error{ErrorCode::limit_exceeded, "the schema is too long",
                      fmt::format("{} bytes", text.size()),
                      fmt::format("at most {}", kMaxSchemaBytes)};
-    const size_t depth = nesting(text);
-    if (depth > kMaxSchemaNesting)
+    const Extent extent = measure(text);
+    if (extent.depth > kMaxSchemaNesting)
         return Error{ErrorCode::limit_exceeded, "the schema is nested too deeply",
-                     fmt::format("{} levels", depth), fmt::format("at most {}", kMaxSchemaNesting)};
+                     fmt::format("{} levels", extent.depth),
+                     fmt::format("at most {}", kMaxSchemaNesting)};
+    if (extent.num_members > kMaxSchemaMembers)
+        return Error{ErrorCode::limit_exceeded, "an object of the schema has too many members",
+                     fmt::format("{} members", extent.num_members),
+                     fmt::format("at most {}", kMaxSchemaMembers)};
     SchemaDocument document;
     auto parsed = std::make_unique<Json>(Json::parse(text, nullptr, false));
     if (parsed->is_discarded())

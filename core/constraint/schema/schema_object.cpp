@@ -47,9 +47,9 @@ Result<bool> is_closed_by(const SchemaRef& ref, const char* keyword) {
 
 Result<SchemaCompiler::ObjectRules> SchemaCompiler::object_rules(const Members& members) {
     ObjectRules rules;
-    const auto add_name = [&rules](const std::string& name) {
-        if (std::find(rules.names.begin(), rules.names.end(), name) == rules.names.end())
-            rules.names.push_back(name);
+    std::set<std::string> known;
+    const auto add_name = [&](const std::string& name) {
+        if (known.insert(name).second) rules.names.push_back(name);
     };
     bool is_opened = false, is_closed = false;
     for (const Member& member : members) {
@@ -195,7 +195,8 @@ Result<ExprId> SchemaCompiler::compile_object(const Members& members) {
             if (find(member.ref, "propertyNames") == nullptr) continue;
             HOKKU_TRY(const FlatMembers names,
                       flatten({{below(member.ref, "propertyNames")}}, document_));
-            HOKKU_TRY(const bool matches, value_matches(Json(name), names.members));
+            ValueCheck check;
+            HOKKU_TRY(const bool matches, value_matches(Json(name), names.members, check));
             HOKKU_TRY(const auto listed, listed_values(names.members));
             is_allowed &=
                 !names.is_never && matches &&

@@ -25,10 +25,10 @@ struct SchemaCompiler::Shape {
 namespace {
 
 bool share_a_value(const std::vector<Json>& a, const std::vector<Json>& b) {
-    return std::any_of(a.begin(), a.end(), [&b](const Json& one) {
-        return std::any_of(b.begin(), b.end(), [&one](const Json& other) {
-            return nlohmann::json(one) == nlohmann::json(other);
-        });
+    std::set<std::string> texts;
+    for (const Json& value : a) texts.insert(canonical_text(value));
+    return std::any_of(b.begin(), b.end(), [&texts](const Json& value) {
+        return texts.count(canonical_text(value)) > 0;
     });
 }
 
