@@ -17,7 +17,7 @@ inline constexpr uint32_t kSmallestContextTokens = 256;  ///< That the engine ch
 
 struct ContextRequest {
     std::optional<uint32_t> context_tokens = std::nullopt;  ///< As in LoadOptions.
-    uint32_t trained_context = 0;            ///< The model's own limit; 0: unknown.
+    uint32_t trained_context = 0;                           ///< The model's own limit; 0: unknown.
     uint64_t kv_block_bytes = 0;
     uint32_t block_tokens = 0;
     uint64_t weight_bytes = 0;      ///< Of the file.

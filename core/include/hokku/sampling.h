@@ -14,10 +14,10 @@ enum class SamplerStep { penalties, top_k, top_p, min_p, temperature };
 
 /// Probabilities and temperature have no unit; 0 or 1 (as stated) switches a step off.
 struct SamplingOptions {
-    float temperature = 0.8f;        ///< 0 picks the most likely token (greedy). >= 0, finite.
-    int32_t top_k = 40;              ///< Keep the k most likely; 0 is off.
-    float top_p = 0.95f;             ///< Keep the smallest set with this mass; 1 is off.
-    float min_p = 0.05f;             ///< Drop tokens below this share of the best; 0 is off.
+    float temperature = 0.8f;  ///< 0 picks the most likely token (greedy). >= 0, finite.
+    int32_t top_k = 40;        ///< Keep the k most likely; 0 is off.
+    float top_p = 0.95f;       ///< Keep the smallest set with this mass; 1 is off.
+    float min_p = 0.05f;       ///< Drop tokens below this share of the best; 0 is off.
     /// Divides positive and multiplies negative logits of recent tokens; 1 is off. Absent: 1.1, as
     /// makers of small models advise against loops, but off at temperature 0, where the text is
     /// the model's own most likely one.
