@@ -77,9 +77,11 @@ HOKKU_INLINE Floats magnitude(Floats x) {
 HOKKU_INLINE Floats with_sign(Floats x, Floats y) {
     return _mm512_or_ps(x, _mm512_and_ps(y, _mm512_set1_ps(-0.0f)));
 }
+/// Magnitudes below 2^22.
 HOKKU_INLINE Floats nearest_integer(Floats x) {
-    // The form without a mask is a macro of GCC that converts -1 to a mask when not optimising.
-    return _mm512_maskz_roundscale_ps(0xffff, x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    // The roundscale intrinsics are macros of GCC that warn of their own casts when not optimising.
+    const __m512 magic = _mm512_set1_ps(0x1.8p23f);  // Adding it leaves no bits behind the point.
+    return _mm512_sub_ps(_mm512_add_ps(x, magic), magic);
 }
 /// x 2^n for whole n.
 HOKKU_INLINE Floats scale_by_power(Floats x, Floats n) {
