@@ -28,9 +28,9 @@ struct TemplateInput {
 };
 
 struct TemplateLimits {
-    uint64_t max_steps = 50'000'000;
+    uint64_t max_steps = 20'000'000;  ///< Of about 30 ns.
     size_t max_output_bytes = 16u << 20;
-    size_t max_memory_bytes = 48u << 20;  ///< Beyond the input itself.
+    size_t max_memory_bytes = 32u << 20;  ///< Beyond the input itself.
     size_t max_depth = 200;               ///< Of nesting in the template, and of recursion.
 };
 

@@ -71,7 +71,7 @@ Value indexed(int64_t index, size_t size, At at) {
 
 Value char_at(Runtime& runtime, const String& string, size_t index) {
     const size_t begin = string.is_ascii() ? index : byte_position(string.view(), index);
-    runtime.spend_bytes(begin);
+    if (!string.is_ascii()) runtime.spend(begin / 32);
     size_t end = begin;
     next_char(string.view(), end);
     return runtime.string(string.text.slice(begin, end));
@@ -80,7 +80,8 @@ Value char_at(Runtime& runtime, const String& string, size_t index) {
 // The item, missing if there is none.
 Value own_item(Runtime& runtime, const Value& object, const Value& key) {
     if (object.is(Kind::dict)) {
-        if (!is_hashable(key)) return {};
+        if (!is_hashable(key)) return {};  // an error in Python, which Jinja turns into undefined
+        if (!runtime.check_key(key)) return {};
         const Value* const found = object.as_dict().find(key);
         return found == nullptr ? Value() : *found;
     }
@@ -150,7 +151,7 @@ std::optional<Slice> resolve_slice(Runtime& runtime, size_t size, const Value& s
 Value slice_string(Runtime& runtime, const String& string, const Slice& slice) {
     if (slice.count == 0) return runtime.string("");
     const std::string_view view = string.view();
-    runtime.spend_bytes(view.size());
+    runtime.spend(view.size() / 32);
     const auto start = static_cast<size_t>(slice.start);
     if (slice.step == 1) {
         const size_t begin = string.is_ascii() ? start : byte_position(view, start);
@@ -158,6 +159,9 @@ Value slice_string(Runtime& runtime, const String& string, const Slice& slice) {
                                ? begin + slice.count
                                : begin + byte_position(view.substr(begin), slice.count);
         return runtime.string(string.text.slice(begin, end));
+    }
+    if (!runtime.spend_scan(view.size()) || !runtime.reserve(string.num_chars * sizeof(uint32_t))) {
+        return runtime.fail("");
     }
     std::vector<uint32_t> starts;  // byte position of each code point
     starts.reserve(string.num_chars);
@@ -236,7 +240,7 @@ Value get_path(Runtime& runtime, const Value& object, const Value& path) {
     if (!path.is_string()) return get_item(runtime, object, path);
     Value value = object;
     std::string_view rest = path.as_string().view();
-    while (true) {
+    while (runtime.spend()) {
         const size_t dot = std::min(rest.find('.'), rest.size());
         const std::string_view part = rest.substr(0, dot);
         int64_t index = 0;
@@ -247,6 +251,7 @@ Value get_path(Runtime& runtime, const Value& object, const Value& path) {
         if (dot == rest.size() || runtime.failed()) return value;
         rest.remove_prefix(dot + 1);
     }
+    return value;
 }
 
 }  // namespace hokku::jinja

@@ -10,6 +10,32 @@
 
 namespace hokku::jinja {
 
+void Scope::set(NameId name, Value value) {
+    if (slots.empty() && variables.size() >= kFew) {
+        for (auto& [id, held] : variables) {
+            if (id >= slots.size()) slots.resize(id + 1);
+            slots[id] = std::move(held);
+        }
+        variables.clear();
+        heap->charge(this, slots.size() * sizeof(Value));
+    }
+    if (!slots.empty()) {
+        if (name >= slots.size()) {
+            heap->charge(this, (name + 1 - slots.size()) * sizeof(Value));
+            slots.resize(name + 1);
+        }
+        slots[name] = std::move(value);
+        return;
+    }
+    for (auto& [id, held] : variables) {
+        if (id == name) {
+            held = std::move(value);
+            return;
+        }
+    }
+    variables.emplace_back(name, std::move(value));
+}
+
 std::string_view macro_name(const Value& macro) {
     return macro.as<Macro>().name;
 }
@@ -98,7 +124,7 @@ bool Interpreter::advance_loop(LoopState& loop) {
 }
 
 Interpreter::Flow Interpreter::run_loop(const LoopNode& node, const Value& iterable,
-                                        const Ref<Scope>& outer, size_t depth0) {
+                                        Ref<Scope> outer, size_t depth0) {
     const Level level(depth_);
     if (!may_nest()) return Flow::normal;
     const auto loop = make_object<LoopState>(heap(), 0, &node, outer, depth0);
@@ -112,7 +138,7 @@ Interpreter::Flow Interpreter::run_loop(const LoopNode& node, const Value& itera
             scope_->references > 1) {
             scope_ = make_object<Scope>(heap(), 0, outer);
         } else {
-            scope_->variables.clear();
+            scope_->reset();
         }
         if (loop_name_ < program_.names.size()) scope_->set(loop_name_, Value(loop));
         assign(node.target, loop->current);
@@ -172,21 +198,19 @@ Value Interpreter::call_macro(const Macro& macro, Arguments& arguments) {
     const uint32_t called_from = offset_;
     const auto scope = make_object<Scope>(heap(), 0, macro.scope);
     if (!bind_parameters(macro, arguments, *scope)) return fail("");
-    // Defaults see the parameters before them.
-    const Ref<Scope> outer = std::exchange(scope_, scope);
+    std::vector<const MacroNode::Parameter*> unbound;
     for (const MacroNode::Parameter& parameter : macro.node->parameters) {
-        const bool is_bound =
-            std::any_of(scope->variables.begin(), scope->variables.end(),
-                        [&](const auto& variable) { return variable.first == parameter.name; });
-        if (is_bound) continue;
-        scope->set(parameter.name,
-                   parameter.fallback != nullptr
-                       ? eval(*parameter.fallback)
-                       : undefined_hint(fmt::format("parameter '{}' was not provided",
-                                                    program_.names[parameter.name])));
+        if (scope->find_here(parameter.name) != nullptr) continue;
+        scope->set(parameter.name, undefined_hint(fmt::format("parameter '{}' was not provided",
+                                                              program_.names[parameter.name])));
+        if (parameter.fallback != nullptr) unbound.push_back(&parameter);
     }
+    // Defaults see the parameters before them, and none of the same name outside.
+    const Ref<Scope> outer = std::exchange(scope_, scope);
+    for (const auto* parameter : unbound) scope->set(parameter->name, eval(*parameter->fallback));
     scope_ = outer;
-    Text out = capture(macro.node->body, scope);
+    Text out;
+    capture(macro.node->body, scope, out);
     if (!failed()) at(called_from);
     return string(std::move(out));
 }
@@ -199,6 +223,7 @@ bool Interpreter::bind_parameters(const Macro& macro, Arguments& arguments, Scop
             scope.set(id, arguments[i]);
             continue;
         }
+        if (!spend(arguments.named.size() / 4)) return false;
         const auto it =
             std::find_if(arguments.named.begin(), arguments.named.end(),
                          [&](const auto& named) { return named.first == program_.names[id]; });

@@ -70,10 +70,12 @@ bool count_key_values(const Value& value, int depth, int& left) {
 
 }  // namespace
 
-bool Comparison::step() {
-    if (steps_left_ == 0 || depth_ > kMaxNesting) exhausted_ = true;
+bool Comparison::step(size_t bytes) {
+    const uint64_t cost = 1 + bytes / 64;
+    too_deep_ = too_deep_ || depth_ > kMaxNesting;
+    if (steps_left_ < cost || too_deep_) exhausted_ = true;
     if (exhausted_) return false;
-    --steps_left_;
+    steps_left_ -= cost;
     return true;
 }
 
@@ -86,8 +88,10 @@ bool Comparison::equal(const Value& a, const Value& b) {
         case Kind::missing:
         case Kind::undefined:
             return true;
-        case Kind::string:
-            return a.as_string().view() == b.as_string().view();
+        case Kind::string: {
+            const std::string_view x = a.as_string().view(), y = b.as_string().view();
+            return x.size() == y.size() && step(x.size()) && x == y;
+        }
         case Kind::big_integer:
             return a.as<BigInteger>().digits == b.as<BigInteger>().digits;
         case Kind::list:
@@ -136,7 +140,8 @@ Order Comparison::order(const Value& a, const Value& b) {
     if (a.is_number() && b.is_number()) return order_numbers(a, b);
     if (a.is_string() && b.is_string()) {
         // UTF-8 bytes sort as code points do.
-        return order_of(a.as_string().view(), b.as_string().view());
+        const std::string_view x = a.as_string().view(), y = b.as_string().view();
+        return step(std::min(x.size(), y.size())) ? order_of(x, y) : Order::none;
     }
     if (a.is_sequence() && a.kind() == b.kind()) return order_items(a.as_list(), b.as_list());
     left_ = a;

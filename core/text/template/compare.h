@@ -22,20 +22,21 @@ class Comparison {
     [[nodiscard]] Order order(const Value& a, const Value& b);
 
     [[nodiscard]] bool exhausted() const { return exhausted_; }
+    [[nodiscard]] bool is_too_deep() const { return too_deep_; }
     [[nodiscard]] uint64_t steps_left() const { return steps_left_; }
     /// The two values without order, for the message; set after Order::none.
     [[nodiscard]] const Value& left() const { return left_; }
     [[nodiscard]] const Value& right() const { return right_; }
 
   private:
-    bool step();
+    bool step(size_t bytes = 0);
     bool equal_items(const List& a, const List& b);
     bool equal_dicts(const Dict& a, const Dict& b);
     Order order_items(const List& a, const List& b);
 
     uint64_t steps_left_ = 0;
     int depth_ = 0;
-    bool exhausted_ = false;
+    bool exhausted_ = false, too_deep_ = false;
     Value left_, right_;
 };
 

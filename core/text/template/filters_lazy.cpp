@@ -93,7 +93,7 @@ struct MapIterator : SourceIterator {
 
     bool produce(Runtime& runtime, Value& item) override {
         Value input;
-        if (!cursor.next(runtime, input)) return false;
+        if (!cursor.next(runtime, input) || !runtime.spend(rest.size())) return false;
         if (by_attribute) {
             item = get_path(runtime, input, attribute);
             if (item.is_undefined() && !fallback.is_missing()) item = fallback;
@@ -141,7 +141,7 @@ struct SelectIterator : SourceIterator {
     }
 
     bool produce(Runtime& runtime, Value& item) override {
-        while (cursor.next(runtime, item)) {
+        while (cursor.next(runtime, item) && runtime.spend(rest.size())) {
             Value tested = by_attribute ? get_path(runtime, item, path) : item;
             if (has_test) {
                 Arguments arguments = rest;
@@ -177,7 +177,8 @@ struct UniqueIterator : SourceIterator {
             if (!case_sensitive && key.is_string()) {
                 key = runtime.string(change_case(key.as_string().text, Case::lower));
             }
-            if (is_hashable(key) && seen->find(key) != nullptr) continue;
+            if (!runtime.check_key(key)) return false;
+            if (seen->find(key) != nullptr) continue;
             return runtime.set_item(*seen, key, Value::none());
         }
         return false;

@@ -20,7 +20,7 @@ namespace {
 // Strings in lower case, other values as they are.
 Value fold_case(Runtime& runtime, const Value& value) {
     if (!value.is_string()) return value;
-    runtime.spend_bytes(value.as_string().text.size());
+    runtime.spend_scan(value.as_string().text.size());
     return runtime.string(change_case(value.as_string().text, Case::lower));
 }
 
@@ -29,17 +29,19 @@ Value key_of(Runtime& runtime, const Value& item, const Value& attribute, bool c
     return case_sensitive ? key : fold_case(runtime, key);
 }
 
-// Keys of a comma-separated list of attributes, as one list per item.
+// The keys of a comma-separated list of attributes, as a list even for one: lists compare their
+// items for equality first, so that two undefined keys are not an error.
 Value keys_of(Runtime& runtime, const Value& item, const Value& attributes, bool case_sensitive) {
-    if (!attributes.is_string() ||
-        attributes.as_string().view().find(',') == std::string_view::npos) {
-        return key_of(runtime, item, attributes, case_sensitive);
-    }
-    const Value parts = split_text(runtime, attributes.as_string().text, ",", -1);
-    if (runtime.failed()) return parts;
     std::vector<Value> keys;
-    for (const Value& part : parts.as_list().items) {
-        keys.push_back(key_of(runtime, item, part, case_sensitive));
+    if (attributes.is_string() &&
+        attributes.as_string().view().find(',') != std::string_view::npos) {
+        const Value parts = split_text(runtime, attributes.as_string().text, ",", -1);
+        if (runtime.failed()) return parts;
+        for (const Value& part : parts.as_list().items) {
+            keys.push_back(key_of(runtime, item, part, case_sensitive));
+        }
+    } else {
+        keys.push_back(key_of(runtime, item, attributes, case_sensitive));
     }
     return runtime.list(std::move(keys));
 }

@@ -5,6 +5,7 @@
 
 #include "text/template/filters.h"
 #include "text/template/format.h"
+#include "text/template/iterator.h"
 #include "text/template/json.h"
 #include "text/template/repr.h"
 #include "text/template/text_ops.h"
@@ -18,7 +19,7 @@ template <Case to>
 Value change_case_filter(Runtime& runtime, const Value& self, Arguments&) {
     Text scratch;
     const Text& text = str(runtime, self, scratch);
-    runtime.spend_bytes(text.size());
+    runtime.spend_scan(text.size());
     return runtime.string(change_case(text, to));
 }
 
@@ -26,7 +27,7 @@ Value center(Runtime& runtime, const Value& self, Arguments& arguments) {
     const int64_t width = integer_argument(runtime, arguments, 0, 80);
     Text scratch;
     const Text& text = str(runtime, self, scratch);
-    if (runtime.failed() || (width > 0 && !check_size(runtime, static_cast<size_t>(width)))) {
+    if (runtime.failed() || (width > 0 && !runtime.check_text(static_cast<size_t>(width)))) {
         return runtime.fail("");
     }
     return runtime.string(center_text(text, width, " "));
@@ -34,32 +35,30 @@ Value center(Runtime& runtime, const Value& self, Arguments& arguments) {
 
 Value escape(Runtime& runtime, const Value& self, Arguments&) {
     Text scratch, out;
-    const Text& text = str(runtime, self, scratch);
-    text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
-        for (size_t i = begin; i < end; ++i) {
-            const char c = text.bytes[i];
-            switch (c) {
-                case '&':
-                    out.add("&amp;", is_content);
-                    break;
-                case '<':
-                    out.add("&lt;", is_content);
-                    break;
-                case '>':
-                    out.add("&gt;", is_content);
-                    break;
-                case '\'':
-                    out.add("&#39;", is_content);
-                    break;
-                case '"':
-                    out.add("&#34;", is_content);
-                    break;
-                default:
-                    out.add(std::string_view(&c, 1), is_content);
-            }
-        }
-    });
-    return check_size(runtime, out.size()) ? runtime.string(std::move(out)) : runtime.fail("");
+    append_escaped(runtime, out, str(runtime, self, scratch),
+                   [](std::string& to, std::string_view text, size_t& position) {
+                       const char c = text[position++];
+                       switch (c) {
+                           case '&':
+                               to += "&amp;";
+                               break;
+                           case '<':
+                               to += "&lt;";
+                               break;
+                           case '>':
+                               to += "&gt;";
+                               break;
+                           case '\'':
+                               to += "&#39;";
+                               break;
+                           case '"':
+                               to += "&#34;";
+                               break;
+                           default:
+                               to += c;
+                       }
+                   });
+    return runtime.string(std::move(out));
 }
 
 // Like "safe" in Jinja, without its side effect: what is added to safe text is not escaped.
@@ -88,23 +87,23 @@ Value indent(Runtime& runtime, const Value& self, Arguments& arguments) {
         unit = arguments[0].as_string().text;
     } else {
         const int64_t width = integer_argument(runtime, arguments, 0, 4);
-        if (width > 0 && !check_size(runtime, static_cast<size_t>(width))) return runtime.fail("");
+        if (width > 0 && !runtime.check_text(static_cast<size_t>(width))) return runtime.fail("");
         if (width > 0) unit.add(std::string(static_cast<size_t>(width), ' '));
     }
     if (runtime.failed()) return runtime.fail("");
     const bool first = truth_argument(arguments, 1, false);
     const bool blank = truth_argument(arguments, 2, false);
-    auto lines = line_ranges(text.bytes, false);
-    // A break at the very end starts one more, empty line.
-    if (text.bytes.empty() || (!lines.empty() && lines.back().second != text.size())) {
-        lines.emplace_back(text.size(), text.size());
-    }
+    runtime.spend_scan(text.size());
     Text out;
-    for (size_t i = 0; i < lines.size() && check_size(runtime, out.size()); ++i) {
-        const auto [begin, end] = lines[i];
-        if (i > 0) out.add("\n");
-        if (i == 0 ? first : blank || begin < end) out.add(unit);
-        out.add(text, begin, end);
+    size_t position = 0;
+    // A break at the very end starts one more, empty line; so does an empty text.
+    bool has_line = true;
+    for (bool is_first = true; has_line && runtime.check_text(out.size()); is_first = false) {
+        const Line line = next_line(text.bytes, position);
+        if (!is_first) out.add("\n");
+        if (is_first ? first : blank || line.begin < line.end) out.add(unit);
+        out.add(text, line.begin, line.end);
+        has_line = position > line.end;
     }
     return runtime.string(std::move(out));
 }
@@ -125,7 +124,7 @@ Value title(Runtime& runtime, const Value& self, Arguments&) {
     Text scratch, out;
     const Text& text = str(runtime, self, scratch);
     const std::string_view view = text.bytes;
-    runtime.spend_bytes(text.size());
+    runtime.spend_scan(text.size());
     const auto begins_word = [](char32_t c) {
         return c == '-' || c == '(' || c == '{' || c == '[' || c == '<' || is_space(c);
     };
@@ -168,7 +167,7 @@ Value tojson(Runtime& runtime, const Value& self, Arguments& arguments) {
     style.sort_keys = truth_argument(arguments, 3, false);
     Text out;
     if (!runtime.failed()) append_json(runtime, out, self, style);
-    return check_size(runtime, out.size()) ? runtime.string(std::move(out)) : runtime.fail("");
+    return runtime.check_text(out.size()) ? runtime.string(std::move(out)) : runtime.fail("");
 }
 
 Value trim(Runtime& runtime, const Value& self, Arguments& arguments) {
@@ -178,11 +177,12 @@ Value trim(Runtime& runtime, const Value& self, Arguments& arguments) {
     if (arguments.has(0) && !arguments[0].is_none()) {
         chars = text_argument(runtime, arguments[0]).bytes;
     }
-    return runtime.string(strip(text, Side::both, chars));
+    Text stripped = strip(text, Side::both, chars);
+    runtime.spend_scan(text.size() - stripped.size());
+    return runtime.string(std::move(stripped));
 }
 
 Value truncate(Runtime& runtime, const Value& self, Arguments& arguments) {
-    const Text& text = text_argument(runtime, self);
     const int64_t length = integer_argument(runtime, arguments, 0, 255);
     const bool kill_words = truth_argument(arguments, 1, false);
     const Text dots("...");
@@ -194,8 +194,13 @@ Value truncate(Runtime& runtime, const Value& self, Arguments& arguments) {
         return runtime.fail(fmt::format("expected length >= {}, got {}", end_chars, length));
     }
     if (leeway < 0) return runtime.fail(fmt::format("expected leeway >= 0, got {}", leeway));
-    const auto num_chars = static_cast<int64_t>(count_chars(text.bytes));
+    const auto size = length_of(self);
+    if (!size) {
+        return runtime.fail(fmt::format("object of type '{}' has no len()", type_name(self)));
+    }
+    const auto num_chars = static_cast<int64_t>(*size);
     if (num_chars <= length || num_chars - length <= leeway) return self;
+    const Text& text = text_argument(runtime, self);
     size_t cut = byte_position(text.bytes, static_cast<size_t>(length - end_chars));
     if (!kill_words) {
         const size_t space = std::string_view(text.bytes).substr(0, cut).rfind(' ');
@@ -206,37 +211,35 @@ Value truncate(Runtime& runtime, const Value& self, Arguments& arguments) {
     return runtime.string(std::move(out));
 }
 
-void append_quoted_url(Text& out, const Text& text, bool in_query) {
-    text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
-        for (size_t i = begin; i < end; ++i) {
-            const char c = text.bytes[i];
-            const bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                                 (c >= '0' && c <= '9') ||
-                                 std::string_view("_.-~").find(c) != std::string_view::npos ||
-                                 (c == '/' && !in_query);
-            if (is_kept) {
-                out.add(std::string_view(&c, 1), is_content);
-            } else if (c == ' ' && in_query) {
-                out.add("+", is_content);
-            } else {
-                out.add(fmt::format("%{:02X}", static_cast<unsigned char>(c)), is_content);
-            }
+void append_quoted_url(Runtime& runtime, Text& out, const Text& text, bool in_query) {
+    const auto escape_byte = [in_query](std::string& to, std::string_view from, size_t& position) {
+        const char c = from[position++];
+        const bool is_kept =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+            std::string_view("_.-~").find(c) != std::string_view::npos || (c == '/' && !in_query);
+        if (is_kept) {
+            to += c;
+        } else if (c == ' ' && in_query) {
+            to += '+';
+        } else {
+            to += fmt::format("%{:02X}", static_cast<unsigned char>(c));
         }
-    });
+    };
+    append_escaped(runtime, out, text, escape_byte);
 }
 
 Value urlencode(Runtime& runtime, const Value& self, Arguments&) {
     Text out, scratch;
     if (self.is_string() || (!self.is_sequence() && !self.is(Kind::dict))) {
-        append_quoted_url(out, str(runtime, self, scratch), false);
-        return check_size(runtime, out.size()) ? runtime.string(std::move(out)) : runtime.fail("");
+        append_quoted_url(runtime, out, str(runtime, self, scratch), false);
+        return runtime.check_text(out.size()) ? runtime.string(std::move(out)) : runtime.fail("");
     }
     const auto add_pair = [&](const Value& key, const Value& value) {
         if (out.size() > 0) out.add("&");
-        append_quoted_url(out, str(runtime, key, scratch), true);
+        append_quoted_url(runtime, out, str(runtime, key, scratch), true);
         out.add("=");
-        append_quoted_url(out, str(runtime, value, scratch), true);
-        return check_size(runtime, out.size());
+        append_quoted_url(runtime, out, str(runtime, value, scratch), true);
+        return runtime.check_text(out.size());
     };
     if (self.is(Kind::dict)) {
         for (const Dict::Entry& entry : self.as_dict().entries) {
@@ -256,7 +259,7 @@ Value urlencode(Runtime& runtime, const Value& self, Arguments&) {
 Value wordcount(Runtime& runtime, const Value& self, Arguments&) {
     Text scratch;
     const std::string_view text = str(runtime, self, scratch).bytes;
-    runtime.spend_bytes(text.size());
+    runtime.spend_scan(text.size());
     int64_t count = 0;
     bool in_word = false;
     for (size_t i = 0; i < text.size();) {

@@ -32,7 +32,8 @@ class PercentFormatter {
         }
         const bool is_tuple = values_.is(Kind::tuple);
         const size_t num_given = is_tuple ? values_.as_list().items.size() : 1;
-        const bool may_be_unused = values_.is(Kind::dict) || values_.is(Kind::list);
+        const bool may_be_unused =
+            values_.is(Kind::dict) || values_.is(Kind::list) || values_.is_undefined();
         if (num_used_ < num_given && !may_be_unused && !named_) {
             runtime_.fail("not all arguments converted during string formatting");
         }

@@ -186,11 +186,14 @@ void append_padded(Text& out, const Text& text, size_t width, char align, char32
     const size_t length = count_chars(text.bytes);
     const size_t missing = width > length ? width - length : 0;
     const size_t before = align == '>' ? missing : align == '^' ? missing / 2 : 0;
-    std::string padding;
-    append_char(padding, fill);
-    for (size_t i = 0; i < before; ++i) out.add(padding);
+    const auto padding = [fill](size_t count) {
+        std::string chars;
+        for (size_t i = 0; i < count; ++i) append_char(chars, fill);
+        return chars;
+    };
+    out.add(padding(before));
     out.add(text);
-    for (size_t i = before; i < missing; ++i) out.add(padding);
+    out.add(padding(missing - before));
 }
 
 void append_formatted(Runtime& runtime, Text& out, const Value& value, const FormatSpec& spec) {

@@ -56,6 +56,7 @@ Value range(Runtime& runtime, const Value&, Arguments& arguments) {
 
 Value strftime_now(Runtime& runtime, const Value&, Arguments& arguments) {
     const Text& pattern = text_argument(runtime, arguments[0]);
+    if (pattern.size() > 1000) return runtime.fail("a time format of more than 1000 bytes");
     return runtime.string(format_time(pattern.bytes, runtime.now()));
 }
 

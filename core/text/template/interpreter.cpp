@@ -54,20 +54,24 @@ bool Interpreter::may_nest() {
     return false;
 }
 
-void Interpreter::check_output() {
-    if (output_->size() > limits().max_output_bytes) {
-        fail_limit(fmt::format("the output grows beyond {} bytes", limits().max_output_bytes));
-    }
+bool Interpreter::check_output(size_t more_bytes) {
+    if (output_->size() + more_bytes <= limits().max_output_bytes) return true;
+    fail_limit(fmt::format("the output grows beyond {} bytes", limits().max_output_bytes));
+    return false;
 }
 
 void Interpreter::emit(std::string_view text) {
-    output_->add(text);
-    check_output();
+    if (check_output(text.size()) && spend_bytes(text.size())) output_->add(text);
 }
 
 void Interpreter::emit(const Value& value) {
+    if (value.is_string()) {
+        const Text& text = value.as_string().text;
+        if (check_output(text.size()) && spend_bytes(text.size())) output_->add(text);
+        return;
+    }
     append_str(*this, *output_, value);
-    check_output();
+    check_output(0);
 }
 
 Interpreter::Flow Interpreter::exec(const Body& body) {
@@ -105,8 +109,7 @@ Interpreter::Flow Interpreter::exec(const Node& node) {
             break;
         }
         case NodeType::assign_block:
-            exec_assign_block(static_cast<const AssignBlockNode&>(node));
-            break;
+            return exec_assign_block(static_cast<const AssignBlockNode&>(node));
         case NodeType::with:
             return exec_with(static_cast<const WithNode&>(node));
         case NodeType::macro:
@@ -116,8 +119,7 @@ Interpreter::Flow Interpreter::exec(const Node& node) {
             exec_call_block(static_cast<const CallBlockNode&>(node));
             break;
         case NodeType::filter_block:
-            exec_filter_block(static_cast<const FilterBlockNode&>(node));
-            break;
+            return exec_filter_block(static_cast<const FilterBlockNode&>(node));
         case NodeType::scope:
             return exec_scope(static_cast<const ScopeNode&>(node));
         case NodeType::jump:
@@ -146,21 +148,25 @@ Interpreter::Flow Interpreter::exec_loop(const LoopNode& node) {
     return run_loop(node, iterable, scope_, 0);
 }
 
-Text Interpreter::capture(const Body& body, const Ref<Scope>& scope) {
-    Text out;
+Interpreter::Flow Interpreter::capture(const Body& body, const Ref<Scope>& scope, Text& out) {
     Text* const outer_output = std::exchange(output_, &out);
     const Ref<Scope> outer_scope = std::exchange(scope_, scope);
-    exec(body);
+    const Flow flow = exec(body);
     scope_ = outer_scope;
     output_ = outer_output;
-    return out;
+    return flow;
 }
 
-void Interpreter::exec_assign_block(const AssignBlockNode& node) {
-    Value value = string(capture(node.body, make_object<Scope>(heap(), 0, scope_)));
+// A block that a loop is left from assigns and prints nothing.
+Interpreter::Flow Interpreter::exec_assign_block(const AssignBlockNode& node) {
+    Text text;
+    const Flow flow = capture(node.body, make_object<Scope>(heap(), 0, scope_), text);
+    if (flow != Flow::normal) return flow;
+    Value value = string(std::move(text));
     if (node.filters != nullptr) value = apply_steps(*node.filters, std::move(value), Value());
     at(node.offset);
     assign(node.target, std::move(value));
+    return Flow::normal;
 }
 
 Interpreter::Flow Interpreter::exec_with(const WithNode& node) {
@@ -184,14 +190,16 @@ void Interpreter::define_macro(const MacroNode& node) {
 }
 
 void Interpreter::exec_call_block(const CallBlockNode& node) {
-    const Value caller(make_object<Macro>(heap(), 0, node.caller, "caller", scope_));
+    const Value caller(make_object<Macro>(heap(), 0, node.caller, "", scope_));
     const Value base = eval(*node.call->base);
     emit(apply_steps(*node.call, base, caller));
 }
 
-void Interpreter::exec_filter_block(const FilterBlockNode& node) {
-    Value text = string(capture(node.body, make_object<Scope>(heap(), 0, scope_)));
-    emit(apply_steps(*node.filters, std::move(text), Value()));
+Interpreter::Flow Interpreter::exec_filter_block(const FilterBlockNode& node) {
+    Text text;
+    const Flow flow = capture(node.body, make_object<Scope>(heap(), 0, scope_), text);
+    if (flow == Flow::normal) emit(apply_steps(*node.filters, string(std::move(text)), Value()));
+    return flow;
 }
 
 Interpreter::Flow Interpreter::exec_scope(const ScopeNode& node) {

@@ -37,21 +37,20 @@ class Interpreter : public Runtime {
     Flow exec(const Node& node);
     Flow exec_branch(const BranchNode& node);
     Flow exec_loop(const LoopNode& node);
-    void exec_assign_block(const AssignBlockNode& node);
+    Flow exec_assign_block(const AssignBlockNode& node);
     Flow exec_with(const WithNode& node);
     void exec_call_block(const CallBlockNode& node);
-    void exec_filter_block(const FilterBlockNode& node);
+    Flow exec_filter_block(const FilterBlockNode& node);
     Flow exec_scope(const ScopeNode& node);
     void define_macro(const MacroNode& node);
     void emit(std::string_view text);
     void emit(const Value& value);
-    void check_output();
+    bool check_output(size_t more_bytes);
     void assign(const Target& target, Value value);
     void assign_tuple(const Target& target, const Value& value);
 
     // Loops and macros (calls.cpp).
-    Flow run_loop(const LoopNode& node, const Value& iterable, const Ref<Scope>& outer,
-                  size_t depth0);
+    Flow run_loop(const LoopNode& node, const Value& iterable, Ref<Scope> outer, size_t depth0);
     /// Moves a loop on by one item; false at its end.
     bool advance_loop(LoopState& loop);
     bool passes_filter(LoopState& loop, const Value& item);
@@ -86,8 +85,8 @@ class Interpreter : public Runtime {
     bool may_nest();
     void at(uint32_t offset) { offset_ = offset; }
 
-    /// Runs `body` with its own variables and output; used by everything that captures text.
-    Text capture(const Body& body, const Ref<Scope>& scope);
+    /// Runs `body` with its own variables, its output going to `out`.
+    Flow capture(const Body& body, const Ref<Scope>& scope, Text& out);
 
     const Program& program_;
     const StackGuard stack_;

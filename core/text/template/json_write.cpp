@@ -8,6 +8,7 @@
 #include "text/template/json.h"
 #include "text/template/repr.h"
 #include "text/template/runtime.h"
+#include "text/template/text_ops.h"
 #include "text/template/unicode.h"
 
 namespace hokku::jinja {
@@ -146,12 +147,10 @@ class JsonWriter {
 
     void write_string(const Text& text) {
         out_.add("\"", text.origin.first());
-        std::string escaped;
-        text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
-            escaped.clear();
-            for (size_t i = begin; i < end;) escape_char(escaped, text.bytes, i);
-            out_.add(escaped, is_content);
-        });
+        append_escaped(runtime_, out_, text,
+                       [this](std::string& to, std::string_view from, size_t& position) {
+                           escape_char(to, from, position);
+                       });
         out_.add("\"", text.origin.last());
     }
 

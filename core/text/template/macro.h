@@ -22,34 +22,32 @@ struct Scope : Object {
         std::vector<Value>().swap(slots);
         std::vector<std::pair<NameId, Value>>().swap(variables);
     }
-    void set(NameId name, Value value) {
-        if (!parent) {
-            slots[name] = std::move(value);
-            return;
+    void set(NameId name, Value value);
+    /// The value in this scope alone; nullptr if the name is not bound here.
+    [[nodiscard]] const Value* find_here(NameId name) const {
+        if (!slots.empty())
+            return name < slots.size() && !slots[name].is_missing() ? &slots[name] : nullptr;
+        for (const auto& [id, held] : variables) {
+            if (id == name) return &held;
         }
-        for (auto& [id, held] : variables) {
-            if (id == name) {
-                held = std::move(value);
-                return;
-            }
-        }
-        variables.emplace_back(name, std::move(value));
+        return nullptr;
     }
     /// nullptr if the name is bound nowhere.
     [[nodiscard]] const Value* find(NameId name) const {
-        const Scope* scope = this;
-        for (; scope->parent; scope = scope->parent.get()) {
-            for (const auto& [id, held] : scope->variables) {
-                if (id == name) return &held;
-            }
+        for (const Scope* scope = this; scope != nullptr; scope = scope->parent.get()) {
+            if (const Value* const found = scope->find_here(name)) return found;
         }
-        const Value& held = scope->slots[name];
-        return held.is_missing() ? nullptr : &held;
+        return nullptr;
+    }
+    void reset() {
+        slots.clear();
+        variables.clear();
     }
 
+    static constexpr size_t kFew = 32;
     Ref<Scope> parent;
-    std::vector<Value> slots;                         // of the outermost scope
-    std::vector<std::pair<NameId, Value>> variables;  // of all others
+    std::vector<std::pair<NameId, Value>> variables;  // while there are few
+    std::vector<Value> slots;                         // by name: of many, and of the outermost
 };
 
 /// A macro with the scope it was defined in.

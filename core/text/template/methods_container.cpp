@@ -135,12 +135,6 @@ constexpr Builtin kTupleMethods[] = {
 
 // ---- dict ----
 
-bool check_key(Runtime& runtime, const Value& key) {
-    if (is_hashable(key)) return true;
-    runtime.fail(fmt::format("unhashable type: '{}'", type_name(key)));
-    return false;
-}
-
 Value clear_dict(Runtime&, const Value& self, Arguments&) {
     self.as_dict().clear();
     return Value::none();
@@ -157,7 +151,7 @@ Value copy_dict(Runtime& runtime, const Value& self, Arguments&) {
 }
 
 Value get(Runtime& runtime, const Value& self, Arguments& arguments) {
-    if (!check_key(runtime, arguments[0])) return runtime.fail("");
+    if (!runtime.check_key(arguments[0])) return runtime.fail("");
     if (const Value* const found = self.as_dict().find(arguments[0])) return *found;
     return arguments.has(1) ? arguments[1] : Value::none();
 }
@@ -168,7 +162,7 @@ Value view(Runtime& runtime, const Value& self, Arguments&) {
 }
 
 Value pop_key(Runtime& runtime, const Value& self, Arguments& arguments) {
-    if (!check_key(runtime, arguments[0])) return runtime.fail("");
+    if (!runtime.check_key(arguments[0])) return runtime.fail("");
     Dict& dict = self.as_dict();
     const size_t index = dict.index_of(arguments[0]);
     if (index == Dict::kNotFound) {
@@ -191,7 +185,7 @@ Value popitem(Runtime& runtime, const Value& self, Arguments&) {
 }
 
 Value setdefault(Runtime& runtime, const Value& self, Arguments& arguments) {
-    if (!check_key(runtime, arguments[0])) return runtime.fail("");
+    if (!runtime.check_key(arguments[0])) return runtime.fail("");
     if (const Value* const found = self.as_dict().find(arguments[0])) return *found;
     Value value = arguments.has(1) ? arguments[1] : Value::none();
     self.as_dict().set(arguments[0], value);

@@ -22,7 +22,7 @@ const Text& text_of(const Value& self) {
 
 template <Case to>
 Value change_case_method(Runtime& runtime, const Value& self, Arguments&) {
-    runtime.spend_bytes(text_of(self).size());
+    runtime.spend_scan(text_of(self).size());
     return runtime.string(change_case(text_of(self), to));
 }
 
@@ -35,22 +35,31 @@ std::optional<std::string_view> optional_text(Runtime& runtime, const Arguments&
 template <Side side>
 Value strip_method(Runtime& runtime, const Value& self, Arguments& arguments) {
     const auto chars = optional_text(runtime, arguments, 0);
-    return runtime.string(strip(text_of(self), side, chars));
+    Text stripped = strip(text_of(self), side, chars);
+    runtime.spend_scan(text_of(self).size() - stripped.size());
+    return runtime.string(std::move(stripped));
 }
 
-// Byte range of text[start:end], from arguments 1 and 2.
-std::pair<size_t, size_t> searched_range(Runtime& runtime, const Value& self,
-                                         const Arguments& arguments) {
+// text[start:end], from arguments 1 and 2, and where it begins; nullopt if start is past the end.
+struct Searched {
+    std::string_view text;
+    size_t begin = 0;
+};
+std::optional<Searched> searched_part(Runtime& runtime, const Value& self,
+                                      const Arguments& arguments) {
     const String& string = self.as_string();
-    if (!arguments.has(1) && !arguments.has(2)) return {0, string.text.size()};
+    if (!arguments.has(1) && !arguments.has(2)) return Searched{string.view(), 0};
     const auto length = static_cast<int64_t>(string.num_chars);
-    const auto position = [&](size_t index, int64_t fallback) {
-        int64_t at = integer_argument(runtime, arguments, index, fallback);
-        if (at < 0) at = std::max<int64_t>(at + length, 0);
-        return byte_position(string.view(), static_cast<size_t>(std::min(at, length)));
-    };
-    const size_t begin = position(1, 0);
-    return {begin, std::max(begin, position(2, length))};
+    int64_t start = integer_argument(runtime, arguments, 1, 0);
+    int64_t end = integer_argument(runtime, arguments, 2, length);
+    if (start < 0) start = std::max<int64_t>(start + length, 0);
+    if (end < 0) end = std::max<int64_t>(end + length, 0);
+    end = std::min(end, length);
+    if (start > end) return std::nullopt;
+    runtime.spend(string.text.size() / 16);
+    const size_t begin = byte_position(string.view(), static_cast<size_t>(start));
+    const size_t stop = byte_position(string.view(), static_cast<size_t>(end));
+    return Searched{string.view().substr(begin, stop - begin), begin};
 }
 
 template <bool at_end>
@@ -60,8 +69,9 @@ bool has_affix(std::string_view text, std::string_view affix) {
 
 template <bool at_end>
 Value affix_method(Runtime& runtime, const Value& self, Arguments& arguments) {
-    const auto [begin, end] = searched_range(runtime, self, arguments);
-    const std::string_view text = self.as_string().view().substr(begin, end - begin);
+    const auto part = searched_part(runtime, self, arguments);
+    if (!part) return Value::boolean(false);
+    const std::string_view text = part->text;
     const Value& wanted = arguments[0];
     if (wanted.is_string())
         return Value::boolean(has_affix<at_end>(text, wanted.as_string().view()));
@@ -80,13 +90,13 @@ Value affix_method(Runtime& runtime, const Value& self, Arguments& arguments) {
 // Index in code points of the first or last occurrence; -1 if there is none.
 int64_t find_index(Runtime& runtime, const Value& self, const Arguments& arguments, bool last) {
     const std::string_view wanted = text_argument(runtime, arguments[0]).bytes;
-    const auto [begin, end] = searched_range(runtime, self, arguments);
-    const std::string_view view = self.as_string().view();
-    runtime.spend_bytes(view.size());
-    const std::string_view text = view.substr(begin, end - begin);
-    const size_t found = last ? text.rfind(wanted) : text.find(wanted);
+    const auto part = searched_part(runtime, self, arguments);
+    if (!part) return -1;
+    runtime.spend_bytes(part->text.size());
+    const size_t found = last ? rfind_text(part->text, wanted) : find_text(part->text, wanted, 0);
     if (found == std::string_view::npos) return -1;
-    return static_cast<int64_t>(count_chars(view.substr(0, begin + found)));
+    return static_cast<int64_t>(
+        count_chars(self.as_string().view().substr(0, part->begin + found)));
 }
 
 template <bool last, bool must_exist>
@@ -98,13 +108,14 @@ Value find_method_of(Runtime& runtime, const Value& self, Arguments& arguments) 
 
 Value count(Runtime& runtime, const Value& self, Arguments& arguments) {
     const std::string_view wanted = text_argument(runtime, arguments[0]).bytes;
-    const auto [begin, end] = searched_range(runtime, self, arguments);
-    const std::string_view text = self.as_string().view().substr(begin, end - begin);
+    const auto part = searched_part(runtime, self, arguments);
+    if (!part) return Value::integer(0);
+    const std::string_view text = part->text;
     runtime.spend_bytes(text.size());
     if (wanted.empty()) return Value::size(count_chars(text) + 1);
     int64_t found = 0;
-    for (size_t i = text.find(wanted); i != std::string_view::npos;
-         i = text.find(wanted, i + wanted.size())) {
+    for (size_t i = find_text(text, wanted, 0); i != std::string_view::npos;
+         i = find_text(text, wanted, i + wanted.size())) {
         ++found;
     }
     return Value::integer(found);
@@ -113,6 +124,7 @@ Value count(Runtime& runtime, const Value& self, Arguments& arguments) {
 Value expandtabs(Runtime& runtime, const Value& self, Arguments& arguments) {
     const int64_t size = std::clamp<int64_t>(integer_argument(runtime, arguments, 0, 8), 0, 1000);
     const Text& text = text_of(self);
+    runtime.spend_scan(text.size());
     Text out;
     int64_t column = 0;
     for (size_t i = 0; i < text.size();) {
@@ -128,7 +140,7 @@ Value expandtabs(Runtime& runtime, const Value& self, Arguments& arguments) {
         }
         if (out.size() > runtime.limits().max_output_bytes) break;
     }
-    return check_size(runtime, out.size()) ? runtime.string(std::move(out)) : runtime.fail("");
+    return runtime.check_text(out.size()) ? runtime.string(std::move(out)) : runtime.fail("");
 }
 
 Value format(Runtime& runtime, const Value& self, Arguments& arguments) {
@@ -165,7 +177,7 @@ Value justify(Runtime& runtime, const Value& self, Arguments& arguments) {
         return runtime.fail("The fill character must be exactly one character long");
     }
     const auto columns = static_cast<size_t>(std::max<int64_t>(width, 0));
-    if (runtime.failed() || !check_size(runtime, columns)) return runtime.fail("");
+    if (runtime.failed() || !runtime.check_text(columns)) return runtime.fail("");
     if (align == '^') return runtime.string(center_text(text_of(self), width, fill.bytes));
     Text out;
     size_t position = 0;
@@ -179,8 +191,9 @@ Value partition(Runtime& runtime, const Value& self, Arguments& arguments) {
     const Text& separator = text_argument(runtime, arguments[0]);
     if (runtime.failed()) return runtime.fail("");
     if (separator.size() == 0) return runtime.fail("empty separator");
+    runtime.spend_bytes(text.size());
     const size_t found =
-        last ? text.bytes.rfind(separator.bytes) : text.bytes.find(separator.bytes);
+        last ? rfind_text(text.bytes, separator.bytes) : find_text(text.bytes, separator.bytes, 0);
     const Value none = runtime.string("");
     if (found == std::string::npos) {
         return last ? runtime.tuple({none, none, self}) : runtime.tuple({self, none, none});
@@ -218,11 +231,13 @@ Value split(Runtime& runtime, const Value& self, Arguments& arguments) {
 
 Value splitlines(Runtime& runtime, const Value& self, Arguments& arguments) {
     const Text& text = text_of(self);
-    const auto ranges = line_ranges(text.bytes, truth_argument(arguments, 0, false));
+    const bool keep_ends = truth_argument(arguments, 0, false);
+    runtime.spend_scan(text.size());
     std::vector<Value> lines;
-    for (const auto& [begin, end] : ranges) {
+    for (size_t position = 0; position < text.size();) {
         if (!runtime.spend()) return runtime.fail("");
-        lines.push_back(runtime.string(text.slice(begin, end)));
+        const Line line = next_line(text.bytes, position);
+        lines.push_back(runtime.string(text.slice(line.begin, keep_ends ? position : line.end)));
     }
     return runtime.list(std::move(lines));
 }
@@ -231,7 +246,7 @@ Value zfill(Runtime& runtime, const Value& self, Arguments& arguments) {
     const int64_t width = integer_argument(runtime, arguments[0]);
     const Text& text = text_of(self);
     const auto columns = static_cast<size_t>(std::max<int64_t>(width, 0));
-    if (runtime.failed() || !check_size(runtime, columns)) return runtime.fail("");
+    if (runtime.failed() || !runtime.check_text(columns)) return runtime.fail("");
     const size_t sign =
         !text.bytes.empty() && (text.bytes[0] == '+' || text.bytes[0] == '-') ? 1 : 0;
     const size_t length = self.as_string().num_chars;
@@ -249,7 +264,7 @@ bool is_alnum(char32_t c) {
 template <bool (*of_class)(char32_t)>
 Value all_are(Runtime& runtime, const Value& self, Arguments&) {
     const std::string_view text = self.as_string().view();
-    runtime.spend_bytes(text.size());
+    runtime.spend_scan(text.size());
     for (size_t i = 0; i < text.size();) {
         if (!of_class(next_char(text, i))) return Value::boolean(false);
     }
@@ -269,8 +284,9 @@ Value isprintable(Runtime& runtime, const Value& self, Arguments& arguments) {
     return all_are<is_printable>(runtime, self, arguments);
 }
 
-Value istitle(Runtime&, const Value& self, Arguments&) {
+Value istitle(Runtime& runtime, const Value& self, Arguments&) {
     const std::string_view text = self.as_string().view();
+    runtime.spend_scan(text.size());
     bool has_cased = false, after_cased = false;
     for (size_t i = 0; i < text.size();) {
         const char32_t c = next_char(text, i);

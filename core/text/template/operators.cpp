@@ -11,6 +11,7 @@
 #include "text/template/iterator.h"
 #include "text/template/repr.h"
 #include "text/template/runtime.h"
+#include "text/template/text_ops.h"
 
 namespace hokku::jinja {
 
@@ -35,6 +36,10 @@ const char* symbol(TokenType op) {
     }
 }
 
+bool is_repeatable(const Value& value) {
+    return value.is_string() || value.is_sequence();
+}
+
 Value fail_types(Runtime& runtime, TokenType op, const Value& a, const Value& b) {
     if (a.is_undefined() || b.is_undefined()) {
         return runtime.fail_undefined(a.is_undefined() ? a : b);
@@ -45,6 +50,10 @@ Value fail_types(Runtime& runtime, TokenType op, const Value& a, const Value& b)
     if (op == TokenType::add && a.is_string()) {
         return runtime.fail(
             fmt::format("can only concatenate str (not \"{}\") to str", type_name(b)));
+    }
+    if (op == TokenType::mul && (is_repeatable(a) || is_repeatable(b))) {
+        return runtime.fail(fmt::format("can't multiply sequence by non-int of type '{}'",
+                                        type_name(is_repeatable(a) ? b : a)));
     }
     if (op == TokenType::add && a.is_sequence()) {
         return runtime.fail(fmt::format("can only concatenate {} (not \"{}\") to {}", type_name(a),
@@ -150,7 +159,14 @@ Value repeat_text(Runtime& runtime, const Text& text, int64_t count) {
         return runtime.fail_limit(
             fmt::format("a text grows beyond {} bytes", runtime.limits().max_output_bytes));
     }
-    if (!runtime.reserve(times * text.size())) return runtime.fail("");
+    const size_t bytes = times * text.size();
+    if (!runtime.check_text(bytes) || !runtime.spend(times / 4)) return runtime.fail("");
+    if (text.origin.is_uniform()) {
+        std::string repeated;
+        repeated.reserve(bytes);
+        for (size_t i = 0; i < times; ++i) repeated += text.bytes;
+        return runtime.string(Text(std::move(repeated), text.origin.first()));
+    }
     Text out;
     for (size_t i = 0; i < times; ++i) out.add(text);
     return runtime.string(std::move(out));
@@ -173,10 +189,6 @@ Value repeat_items(Runtime& runtime, const List& list, int64_t count) {
     return runtime.sequence(list.kind, std::move(items));
 }
 
-bool is_repeatable(const Value& value) {
-    return value.is_string() || value.is_sequence();
-}
-
 Value repeat(Runtime& runtime, const Value& value, int64_t count) {
     return value.is_string() ? repeat_text(runtime, value.as_string().text, count)
                              : repeat_items(runtime, value.as_list(), count);
@@ -190,13 +202,6 @@ Value add_lists(Runtime& runtime, const List& a, const List& b) {
     items.insert(items.end(), a.items.begin(), a.items.end());
     items.insert(items.end(), b.items.begin(), b.items.end());
     return runtime.sequence(a.kind, std::move(items));
-}
-
-bool check_text_size(Runtime& runtime, size_t bytes) {
-    if (bytes <= runtime.limits().max_output_bytes) return runtime.reserve(bytes);
-    runtime.fail_limit(
-        fmt::format("a text grows beyond {} bytes", runtime.limits().max_output_bytes));
-    return false;
 }
 
 }  // namespace
@@ -221,7 +226,7 @@ Value apply_operator(Runtime& runtime, TokenType op, const Value& a, const Value
     if (op == TokenType::mul && is_repeatable(b) && a.is_integral()) {
         return repeat(runtime, b, a.as_integer());
     }
-    if (op == TokenType::mod && a.is_string() && !b.is_undefined()) {
+    if (op == TokenType::mod && a.is_string()) {
         return format_percent(runtime, a.as_string().text, b);
     }
     return fail_types(runtime, op, a, b);
@@ -248,10 +253,10 @@ Value concatenate(Runtime& runtime, std::span<const Value> values) {
     for (const Value& value : values) {
         if (value.is_string()) bytes += value.as_string().text.size();
     }
-    if (!check_text_size(runtime, bytes)) return runtime.fail("");
+    if (!runtime.check_text(bytes)) return runtime.fail("");
     out.bytes.reserve(bytes);
     for (const Value& value : values) append_str(runtime, out, value);
-    if (!check_text_size(runtime, out.size())) return runtime.fail("");
+    if (!runtime.check_text(out.size())) return runtime.fail("");
     return runtime.string(std::move(out));
 }
 
@@ -265,13 +270,10 @@ bool contains(Runtime& runtime, const Value& container, const Value& item) {
             }
             const std::string_view text = container.as_string().view();
             runtime.spend_bytes(text.size());
-            return text.find(item.as_string().view()) != std::string_view::npos;
+            return find_text(text, item.as_string().view(), 0) != std::string_view::npos;
         }
         case Kind::dict:
-            if (!is_hashable(item)) {
-                runtime.fail(fmt::format("unhashable type: '{}'", type_name(item)));
-                return false;
-            }
+            if (!runtime.check_key(item)) return false;
             return container.as_dict().find(item) != nullptr;
         case Kind::range: {
             const Range& range = container.as<Range>();

@@ -11,7 +11,8 @@ namespace hokku::jinja {
 
 namespace {
 
-constexpr size_t kMaxSourceBytes = 1u << 20;  // real templates have a few kilobytes
+constexpr size_t kMaxSourceBytes = 512u << 10;  // real templates have a few kilobytes
+constexpr size_t kMaxParameters = 255;
 
 }  // namespace
 
@@ -164,7 +165,13 @@ const Node* Parser::parse_statement() {
 
 const Node* Parser::parse_simple_statement(const std::string& tag, uint32_t at) {
     if (tag == "do") return program_.make<EvaluateNode>(at, parse_tuple(true, "", false));
-    if (tag == "print") return program_.make<OutputNode>(at, parse_tuple(true, "", false));
+    if (tag == "print") {
+        auto* const values = program_.make<ConcatNode>(at);
+        do {
+            values->items.push_back(parse_expression());
+        } while (skip(TokenType::comma));
+        return program_.make<OutputNode>(at, values);
+    }
     if (tag == "include" || tag == "import" || tag == "from" || tag == "extends") {
         fail(at,
              fmt::format("the tag '{}' is not available: chat templates see no other files", tag));
@@ -243,6 +250,7 @@ void Parser::parse_signature(MacroNode& macro) {
             fail_here("non-default argument follows default argument");
         }
         macro.parameters.push_back(parameter);
+        if (macro.parameters.size() > kMaxParameters) fail_here("more than 255 parameters");
     }
     expect(TokenType::right_paren);
 }

@@ -11,6 +11,7 @@
 #include "text/template/iterator.h"
 #include "text/template/macro.h"
 #include "text/template/runtime.h"
+#include "text/template/text_ops.h"
 #include "text/template/unicode.h"
 
 namespace hokku::jinja {
@@ -71,7 +72,9 @@ class ReprWriter {
                 write_range(value.as<Range>());
                 break;
             case Kind::macro:
-                out_.add(fmt::format("<Macro '{}'>", macro_name(value)));
+                out_.add(macro_name(value).empty()
+                             ? "<Macro anonymous>"
+                             : fmt::format("<Macro '{}'>", macro_name(value)));
                 break;
             case Kind::function:
                 out_.add(fmt::format("<built-in function {}>", value.as_function().name));
@@ -163,12 +166,10 @@ class ReprWriter {
         const char quote = has_single && !has_double ? '"' : '\'';
         const std::string_view mark(&quote, 1);
         out_.add(mark, text.origin.first());
-        std::string escaped;
-        text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
-            escaped.clear();
-            for (size_t i = begin; i < end;) escape_char(escaped, text.bytes, i, quote);
-            out_.add(escaped, is_content);
-        });
+        append_escaped(runtime_, out_, text,
+                       [quote](std::string& to, std::string_view from, size_t& position) {
+                           escape_char(to, from, position, quote);
+                       });
         out_.add(mark, text.origin.last());
     }
 

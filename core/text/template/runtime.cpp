@@ -54,7 +54,25 @@ bool Runtime::reserve(size_t bytes) {
     return false;
 }
 
+bool Runtime::check_text(size_t bytes) {
+    if (failed()) return false;
+    if (bytes > limits_.max_output_bytes) {
+        fail_limit(fmt::format("a text grows beyond {} bytes", limits_.max_output_bytes));
+    } else if (!heap_.fits(bytes)) {
+        fail_limit(fmt::format("the template needs more than {} bytes of memory",
+                               limits_.max_memory_bytes));
+    }
+    return !failed();
+}
+
+bool Runtime::check_key(const Value& key) {
+    if (key.is_string()) return spend_bytes(key.as_string().text.size());
+    if (!is_hashable(key)) fail(fmt::format("unhashable type: '{}'", type_name(key)));
+    return !failed();
+}
+
 Value Runtime::string(Text text) {
+    if (text.size() > 64 && !check_text(text.size())) text = Text();
     const size_t bytes = text.bytes.capacity() + text.origin.extra_bytes();
     spend_bytes(bytes);
     return Value(make_object<String>(heap_, bytes, std::move(text)));
@@ -66,10 +84,7 @@ Value Runtime::sequence(Kind list_or_tuple, std::vector<Value> items) {
 }
 
 bool Runtime::set_item(Dict& dict, Value key, Value value) {
-    if (!is_hashable(key)) {
-        fail(fmt::format("unhashable type: '{}'", type_name(key)));
-        return false;
-    }
+    if (!check_key(key)) return false;
     dict.set(std::move(key), std::move(value));
     return !failed();
 }
@@ -115,11 +130,20 @@ Value Runtime::fail_undefined(const Value& undefined) {
     return fail("undefined value used");
 }
 
+void Runtime::finish(const Comparison& comparison) {
+    steps_left_ = comparison.steps_left();
+    if (comparison.is_too_deep()) {
+        fail_limit(fmt::format("values are nested deeper than {} levels", kMaxNesting));
+    } else if (comparison.exhausted()) {
+        steps_left_ = 0;
+        spend();
+    }
+}
+
 bool Runtime::equal(const Value& a, const Value& b) {
     Comparison comparison(steps_left_);
     const bool same = comparison.equal(a, b);
-    if (comparison.exhausted()) fail_limit("values are nested too deeply to be compared");
-    steps_left_ = comparison.steps_left();
+    finish(comparison);
     return same;
 }
 
@@ -130,13 +154,15 @@ bool Runtime::ordered(const Value& a, const Value& b, std::string_view op) {
     }
     Comparison comparison(steps_left_);
     const auto order = comparison.order(a, b);
-    steps_left_ = comparison.steps_left();
-    if (comparison.exhausted()) {
-        fail_limit("values are nested too deeply to be compared");
-        return false;
-    }
+    finish(comparison);
+    if (failed()) return false;
     using Order = Comparison::Order;
     if (order == Order::none && !comparison.left().is_missing()) {
+        for (const Value* value : {&comparison.left(), &comparison.right()}) {
+            if (!value->is_undefined()) continue;
+            fail_undefined(*value);
+            return false;
+        }
         fail(fmt::format("'{}' not supported between instances of '{}' and '{}'", op,
                          type_name(comparison.left()), type_name(comparison.right())));
         return false;

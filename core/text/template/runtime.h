@@ -19,6 +19,8 @@
 
 namespace hokku::jinja {
 
+class Comparison;
+
 /// Arguments of a call. After binding to a signature, `positional` has one value per parameter,
 /// missing where none was given, and `named` is empty.
 struct Arguments {
@@ -54,11 +56,16 @@ class Runtime {
         steps_left_ -= steps;
         return true;
     }
-    /// Fuel for copying or scanning this many bytes.
+    /// Fuel for copying or comparing this many bytes, and for work on each character of them.
     bool spend_bytes(size_t bytes) { return spend(bytes / 64); }
+    bool spend_scan(size_t bytes) { return spend(bytes / 8); }
     [[nodiscard]] uint64_t steps_left() const { return steps_left_; }
     /// Fails where `bytes` more would not fit into the budget; to be asked before allocating.
     bool reserve(size_t bytes);
+    /// Whether a text of `bytes` is allowed and fits; fails if not.
+    bool check_text(size_t bytes);
+    /// Whether a value can be a key; fails if not.
+    bool check_key(const Value& key);
     [[nodiscard]] const TemplateLimits& limits() const { return limits_; }
     Heap& heap() { return heap_; }
 
@@ -96,6 +103,7 @@ class Runtime {
 
   private:
     bool spend_slowly(uint64_t steps);
+    void finish(const Comparison& comparison);
     Value record(ErrorCode code, std::string what);
 
     const TemplateLimits limits_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/template/text_ops.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "text/template/repr.h"
@@ -19,73 +17,116 @@ bool contains_char(std::string_view chars, std::string_view c) {
     return chars.find(c) != std::string_view::npos;
 }
 
-Value slices_of(Runtime& runtime, const Text& text, const Ranges& ranges) {
-    if (!runtime.spend(ranges.size()) ||
-        !runtime.reserve(ranges.size() * (sizeof(String) + sizeof(Value)) + text.size())) {
-        return runtime.fail("");
+// Collects the parts of a split; stops where they would not fit.
+class Parts {
+  public:
+    explicit Parts(Runtime& runtime) : runtime_(runtime) {}
+    bool add(size_t begin, size_t end) {
+        constexpr size_t kBytesPerPart =
+            sizeof(String) + sizeof(Value) + sizeof(Ranges::value_type);
+        if (!runtime_.spend() || !runtime_.check_text(0)) return false;
+        ranges_.emplace_back(begin, end);
+        if (runtime_.heap().fits(ranges_.size() * kBytesPerPart)) return true;
+        runtime_.fail_limit("a text is split into too many parts");
+        return false;
     }
-    std::vector<Value> parts;
-    parts.reserve(ranges.size());
-    for (const auto& [begin, end] : ranges) parts.push_back(runtime.string(text.slice(begin, end)));
-    return runtime.list(std::move(parts));
+    [[nodiscard]] bool reached(int64_t limit) const {
+        return limit >= 0 && static_cast<int64_t>(ranges_.size()) >= limit;
+    }
+    void reverse() { std::reverse(ranges_.begin(), ranges_.end()); }
+    Value take(const Text& text) {
+        std::vector<Value> parts;
+        if (runtime_.failed()) return runtime_.fail("");
+        parts.reserve(ranges_.size());
+        for (const auto& [begin, end] : ranges_) {
+            parts.push_back(runtime_.string(text.slice(begin, end)));
+        }
+        return runtime_.list(std::move(parts));
+    }
+
+  private:
+    Runtime& runtime_;
+    Ranges ranges_;
+};
+
+size_t skip_spaces(std::string_view text, size_t position, bool spaces) {
+    while (position < text.size()) {
+        size_t next = position;
+        if (is_space(next_char(text, next)) != spaces) break;
+        position = next;
+    }
+    return position;
 }
 
-Ranges split_on_spaces(std::string_view text, int64_t limit) {
-    Ranges ranges;
-    size_t position = 0;
-    const auto skip = [&](bool spaces) {
-        while (position < text.size()) {
-            size_t next = position;
-            if (is_space(next_char(text, next)) != spaces) break;
-            position = next;
-        }
-    };
-    for (skip(true); position < text.size(); skip(true)) {
+size_t skip_spaces_back(std::string_view text, size_t position, bool spaces) {
+    while (position > 0) {
+        size_t next = position;
+        if (is_space(previous_char(text, next)) != spaces) break;
+        position = next;
+    }
+    return position;
+}
+
+void split_on_spaces(Parts& parts, std::string_view text, int64_t limit) {
+    size_t position = skip_spaces(text, 0, true);
+    while (position < text.size()) {
         const size_t begin = position;
-        if (limit >= 0 && static_cast<int64_t>(ranges.size()) >= limit) {
-            const Text rest =
-                strip(Text(std::string(text.substr(begin))), Side::right, std::nullopt);
-            ranges.emplace_back(begin, begin + rest.size());
-            break;
-        }
-        skip(false);
-        ranges.emplace_back(begin, position);
+        // What is left over keeps the spaces at its end.
+        position = parts.reached(limit) ? text.size() : skip_spaces(text, begin, false);
+        if (!parts.add(begin, position)) return;
+        position = skip_spaces(text, position, true);
     }
-    return ranges;
 }
 
-Ranges split_on_spaces_right(std::string_view text, int64_t limit) {
-    Ranges ranges;
-    size_t position = text.size();
-    const auto skip = [&](bool spaces) {
-        while (position > 0) {
-            size_t next = position;
-            if (is_space(previous_char(text, next)) != spaces) break;
-            position = next;
-        }
-    };
-    for (skip(true); position > 0; skip(true)) {
+void split_on_spaces_right(Parts& parts, std::string_view text, int64_t limit) {
+    size_t position = skip_spaces_back(text, text.size(), true);
+    while (position > 0) {
         const size_t end = position;
-        if (limit >= 0 && static_cast<int64_t>(ranges.size()) >= limit) {
-            const Text rest =
-                strip(Text(std::string(text.substr(0, end))), Side::left, std::nullopt);
-            ranges.emplace_back(end - rest.size(), end);
-            break;
-        }
-        skip(false);
-        ranges.emplace_back(position, end);
+        position = parts.reached(limit) ? 0 : skip_spaces_back(text, end, false);
+        if (!parts.add(position, end)) return;
+        position = skip_spaces_back(text, position, true);
     }
-    std::reverse(ranges.begin(), ranges.end());
-    return ranges;
+    parts.reverse();
 }
+
+// Knuth, Morris and Pratt: length of the longest border of each prefix.
+std::vector<uint32_t> borders_of(std::string_view wanted) {
+    std::vector<uint32_t> borders(wanted.size(), 0);
+    for (size_t i = 1, length = 0; i < wanted.size(); ++i) {
+        while (length > 0 && wanted[i] != wanted[length]) length = borders[length - 1];
+        if (wanted[i] == wanted[length]) ++length;
+        borders[i] = static_cast<uint32_t>(length);
+    }
+    return borders;
+}
+
+constexpr size_t kShort = 32;  // up to here the library's search cannot degenerate much
 
 }  // namespace
 
-bool check_size(Runtime& runtime, size_t bytes) {
-    if (bytes <= runtime.limits().max_output_bytes) return runtime.reserve(bytes);
-    runtime.fail_limit(
-        fmt::format("a text grows beyond {} bytes", runtime.limits().max_output_bytes));
-    return false;
+size_t find_text(std::string_view text, std::string_view wanted, size_t from) {
+    if (wanted.size() <= kShort || from > text.size()) return text.find(wanted, from);
+    if (wanted.size() > text.size() - from) return std::string_view::npos;
+    const std::vector<uint32_t> borders = borders_of(wanted);
+    for (size_t i = from, matched = 0; i < text.size(); ++i) {
+        while (matched > 0 && text[i] != wanted[matched]) matched = borders[matched - 1];
+        if (text[i] == wanted[matched]) ++matched;
+        if (matched == wanted.size()) return i + 1 - matched;
+    }
+    return std::string_view::npos;
+}
+
+size_t rfind_text(std::string_view text, std::string_view wanted) {
+    if (wanted.size() <= kShort) return text.rfind(wanted);
+    if (wanted.size() > text.size()) return std::string_view::npos;
+    const std::string backwards(wanted.rbegin(), wanted.rend());
+    const std::vector<uint32_t> borders = borders_of(backwards);
+    for (size_t i = text.size(), matched = 0; i-- > 0;) {
+        while (matched > 0 && text[i] != backwards[matched]) matched = borders[matched - 1];
+        if (text[i] == backwards[matched]) ++matched;
+        if (matched == wanted.size()) return i;
+    }
+    return std::string_view::npos;
 }
 
 Text strip(const Text& text, Side side, const std::optional<std::string_view>& chars) {
@@ -109,19 +150,16 @@ Text strip(const Text& text, Side side, const std::optional<std::string_view>& c
     return text.slice(begin, end);
 }
 
-std::vector<std::pair<size_t, size_t>> line_ranges(std::string_view text, bool keep_ends) {
-    Ranges ranges;
-    size_t begin = 0;
-    for (size_t i = 0; i < text.size();) {
-        const size_t at = i;
-        const char32_t c = next_char(text, i);
+Line next_line(std::string_view text, size_t& position) {
+    const size_t begin = position;
+    while (position < text.size()) {
+        const size_t at = position;
+        const char32_t c = next_char(text, position);
         if (!is_line_end(c)) continue;
-        if (c == '\r' && i < text.size() && text[i] == '\n') ++i;
-        ranges.emplace_back(begin, keep_ends ? i : at);
-        begin = i;
+        if (c == '\r' && position < text.size() && text[position] == '\n') ++position;
+        return {begin, at};
     }
-    if (begin < text.size()) ranges.emplace_back(begin, text.size());
-    return ranges;
+    return {begin, position};
 }
 
 Value replace_text(Runtime& runtime, const Text& text, const Text& from, const Text& to,
@@ -129,7 +167,8 @@ Value replace_text(Runtime& runtime, const Text& text, const Text& from, const T
     Text out;
     const std::string_view view = text.bytes;
     size_t position = 0;
-    const auto may_replace = [&] { return count != 0 && check_size(runtime, out.size()); };
+    runtime.spend_bytes(text.size());
+    const auto may_replace = [&] { return count != 0 && runtime.check_text(out.size()); };
     if (from.size() == 0) {  // before every character, and at the end
         for (; may_replace(); --count) {
             out.add(to);
@@ -140,7 +179,7 @@ Value replace_text(Runtime& runtime, const Text& text, const Text& from, const T
         }
     } else {
         for (; may_replace(); --count) {
-            const size_t found = view.find(from.bytes, position);
+            const size_t found = find_text(view, from.bytes, position);
             if (found == std::string_view::npos) break;
             out.add(text, position, found);
             out.add(to);
@@ -148,44 +187,51 @@ Value replace_text(Runtime& runtime, const Text& text, const Text& from, const T
         }
     }
     out.add(text, position, view.size());
-    if (!check_size(runtime, out.size())) return runtime.fail("");
     return runtime.string(std::move(out));
 }
 
 Value split_text(Runtime& runtime, const Text& text,
                  const std::optional<std::string_view>& separator, int64_t limit) {
     const std::string_view view = text.bytes;
-    if (!separator) return slices_of(runtime, text, split_on_spaces(view, limit));
+    Parts parts(runtime);
+    if (!separator) {
+        runtime.spend_scan(view.size());
+        split_on_spaces(parts, view, limit);
+        return parts.take(text);
+    }
     if (separator->empty()) return runtime.fail("empty separator");
-    Ranges ranges;
+    runtime.spend_bytes(view.size());
     size_t begin = 0;
-    while (limit < 0 || static_cast<int64_t>(ranges.size()) < limit) {
-        const size_t found = view.find(*separator, begin);
-        if (found == std::string_view::npos) break;
-        ranges.emplace_back(begin, found);
+    while (!parts.reached(limit)) {
+        const size_t found = find_text(view, *separator, begin);
+        if (found == std::string_view::npos || !parts.add(begin, found)) break;
         begin = found + separator->size();
     }
-    ranges.emplace_back(begin, view.size());
-    return slices_of(runtime, text, ranges);
+    parts.add(begin, view.size());
+    return parts.take(text);
 }
 
 Value split_text_right(Runtime& runtime, const Text& text,
                        const std::optional<std::string_view>& separator, int64_t limit) {
     const std::string_view view = text.bytes;
-    if (!separator) return slices_of(runtime, text, split_on_spaces_right(view, limit));
+    Parts parts(runtime);
+    if (!separator) {
+        runtime.spend_scan(view.size());
+        split_on_spaces_right(parts, view, limit);
+        return parts.take(text);
+    }
     if (separator->empty()) return runtime.fail("empty separator");
-    Ranges ranges;
+    runtime.spend_bytes(view.size());
     size_t end = view.size();
-    while (limit < 0 || static_cast<int64_t>(ranges.size()) < limit) {
-        if (end < separator->size()) break;
-        const size_t found = view.rfind(*separator, end - separator->size());
+    while (!parts.reached(limit)) {
+        const size_t found = rfind_text(view.substr(0, end), *separator);
         if (found == std::string_view::npos) break;
-        ranges.emplace_back(found + separator->size(), end);
+        if (!parts.add(found + separator->size(), end)) break;
         end = found;
     }
-    ranges.emplace_back(0, end);
-    std::reverse(ranges.begin(), ranges.end());
-    return slices_of(runtime, text, ranges);
+    parts.add(0, end);
+    parts.reverse();
+    return parts.take(text);
 }
 
 Value join_values(Runtime& runtime, const Text& separator, const std::vector<Value>& items) {
@@ -197,7 +243,6 @@ Value join_values(Runtime& runtime, const Text& separator, const std::vector<Val
         if (!runtime.spend()) return runtime.fail("");
         if (out.size() > runtime.limits().max_output_bytes) break;
     }
-    if (!check_size(runtime, out.size())) return runtime.fail("");
     return runtime.string(std::move(out));
 }
 
@@ -207,10 +252,14 @@ Text center_text(const Text& text, int64_t width, std::string_view fill) {
     if (missing <= 0) return text;
     // CPython puts the odd space to the left if the width is odd.
     const int64_t left = missing / 2 + (missing & width & 1);
-    Text out;
-    for (int64_t i = 0; i < left; ++i) out.add(fill);
+    const auto padding = [&](int64_t count) {
+        std::string out;
+        for (int64_t i = 0; i < count; ++i) out += fill;
+        return out;
+    };
+    Text out(padding(left));
     out.add(text);
-    for (int64_t i = left; i < missing; ++i) out.add(fill);
+    out.add(padding(missing - left));
     return out;
 }
 

@@ -10,18 +10,25 @@
 #include <vector>
 
 #include "text/template/marked_text.h"
+#include "text/template/runtime.h"
 #include "text/template/value.h"
 
 namespace hokku::jinja {
-
-class Runtime;
 
 enum class Side { left, right, both };
 
 /// Removes leading and trailing characters: any of `chars`, or white space if absent.
 Text strip(const Text& text, Side side, const std::optional<std::string_view>& chars);
-/// Byte ranges of the lines; the break belongs to the line if `keep_ends`.
-std::vector<std::pair<size_t, size_t>> line_ranges(std::string_view text, bool keep_ends);
+/// A line without its break.
+struct Line {
+    size_t begin = 0, end = 0;
+};
+/// The line at `position`, which moves past its break, as str.splitlines() cuts.
+Line next_line(std::string_view text, size_t& position);
+/// First occurrence at or after `from`, and last occurrence; npos if there is none. In linear time
+/// for any texts.
+size_t find_text(std::string_view text, std::string_view wanted, size_t from);
+size_t rfind_text(std::string_view text, std::string_view wanted);
 /// Replaces `from`, at most `count` times if that is not negative.
 Value replace_text(Runtime& runtime, const Text& text, const Text& from, const Text& to,
                    int64_t count);
@@ -35,7 +42,21 @@ Value split_text_right(Runtime& runtime, const Text& text,
 Value join_values(Runtime& runtime, const Text& separator, const std::vector<Value>& items);
 /// Spaces around the text up to `width` code points, as str.center().
 Text center_text(const Text& text, int64_t width, std::string_view fill);
-/// Fails and returns false if a text of this size is too long.
-bool check_size(Runtime& runtime, size_t bytes);
+
+/// Appends a text with each character replaced by what escape(out, text, position) writes for it;
+/// it must move position on. Stops where the result grows too long, and fails the rendering.
+template <class Escape>
+void append_escaped(Runtime& runtime, Text& out, const Text& text, Escape escape) {
+    constexpr size_t kChunk = 4096;
+    if (!runtime.spend_scan(text.size())) return;
+    std::string escaped;
+    text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
+        while (begin < end && runtime.check_text(out.size())) {
+            escaped.clear();
+            while (begin < end && escaped.size() < kChunk) escape(escaped, text.bytes, begin);
+            out.add(escaped, is_content);
+        }
+    });
+}
 
 }  // namespace hokku::jinja

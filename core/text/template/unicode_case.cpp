@@ -211,6 +211,15 @@ class CaseMapper {
 }  // namespace
 
 Text change_case(const Text& text, Case to) {
+    if ((to == Case::lower || to == Case::upper) && count_chars(text.bytes) == text.size() &&
+        text.origin.is_uniform()) {
+        std::string mapped = text.bytes;
+        const char first = to == Case::lower ? 'A' : 'a';
+        for (char& c : mapped) {
+            if (c >= first && c < first + 26) c = static_cast<char>(c ^ 0x20);
+        }
+        return Text(std::move(mapped), text.origin.first());
+    }
     CaseMapper mapper(text.bytes, to);
     Text out;
     std::string mapped;
