@@ -37,6 +37,13 @@ function(add_cases tags labels properties)
     set(script "${script}" PARENT_SCOPE)
 endfunction()
 
+# [model] would take a test out of the quick tier without a word.
+set(script "")
+add_cases("[quick][model]" both "")
+if(NOT script STREQUAL "")
+    message(FATAL_ERROR "${TEST_EXECUTABLE}: tests tagged both [quick] and [model]:\n${script}")
+endif()
+
 set(script "")
 foreach(tier quick slow model)
     set(properties TIMEOUT 900)
@@ -45,7 +52,7 @@ foreach(tier quick slow model)
         set(properties TIMEOUT 120)
     elseif(tier STREQUAL model)
         set(tags "[model]")
-        list(APPEND properties PROCESSORS 2)
+        list(APPEND properties RUN_SERIAL ON)  # A model uses every core.
     else()
         set(tags "~[quick]~[model]")
     endif()

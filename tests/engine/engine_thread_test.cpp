@@ -6,6 +6,7 @@
 
 #include "engine/fake_model.h"
 #include "support/catch.h"
+#include "support/time_limits.h"
 
 using namespace hokku;
 using namespace hokku::testing;
@@ -13,6 +14,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 namespace {
+
+constexpr auto kLimit = milliseconds(200 * kTimeFactor);
 
 GenerationRequest endless_request() {
     GenerationRequest request;
@@ -28,10 +31,11 @@ GenerationRequest short_request() {
     return request;
 }
 
-/// Waits until something else has happened, for at most five seconds.
+/// Waits until something else has happened, for at most five seconds on a plain build.
 template <class Condition>
 bool wait_for(Condition condition) {
-    for (const auto end = Clock::now() + std::chrono::seconds(5); Clock::now() < end;) {
+    for (const auto end = Clock::now() + std::chrono::seconds(5 * kTimeFactor);
+         Clock::now() < end;) {
         if (condition()) return true;
         std::this_thread::sleep_for(milliseconds(1));
     }
@@ -65,7 +69,7 @@ TEST_CASE("Engine: cancel ends a generation within 200 ms", "[engine][quick][thr
     const auto start = Clock::now();
     handle.cancel();
     const GenerationResult result = handle.wait();
-    CHECK(Clock::now() - start < milliseconds(200));
+    CHECK(Clock::now() - start < kLimit);
     CHECK(result.reason == StopReason::cancelled);
     CHECK_FALSE(result.error.has_value());
     CHECK(num_finished == 1);
@@ -140,7 +144,7 @@ TEST_CASE("Engine: a load can be cancelled within 200 ms", "[engine][quick][thre
             has_begun = true;
             return true;
         });
-        CHECK(Clock::now() - start < milliseconds(200));
+        CHECK(Clock::now() - start < kLimit);
         canceller.join();
         REQUIRE_FALSE(loaded.ok());
         CHECK(loaded.error().code == ErrorCode::cancelled);

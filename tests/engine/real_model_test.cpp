@@ -123,7 +123,7 @@ TEST_CASE("Engine: greedy text of the real models, fast kernels", "[engine][mode
     for (const char* name : kModels) check_golden_text(name, false, 0.5f);
 }
 
-TEST_CASE("Engine: the real models stop within 200 ms", "[engine][model]") {
+TEST_CASE("Engine: the real models stop within 200 ms", "[engine][model][serial]") {
     for (const char* name : kModels) {
         CAPTURE(name);
         const auto engine = load_engine(name);

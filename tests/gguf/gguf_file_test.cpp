@@ -168,7 +168,7 @@ TEST_CASE("GgufFile: a file cut while it is open reads as zeros and reports it",
 }
 
 TEST_CASE("GgufFile: a vocabulary of 150,000 tokens opens below 100 ms, tensors untouched",
-          "[gguf][quick]") {
+          "[gguf][quick][serial]") {
     const ScratchFolder folder;
     GgufWriter writer;
     std::vector<std::string> tokens, merges;

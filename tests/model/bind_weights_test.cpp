@@ -43,7 +43,7 @@ GgufWriter& replace(GgufWriter& writer, const std::string& name, std::vector<uin
 
 }  // namespace
 
-TEST_CASE("Weights: slots point at the tensors of their names", "[model][quick]") {
+TEST_CASE("Weights: slots point at the tensors of their names", "[model-layer][quick]") {
     const auto model = load(make_tiny_llama());
     REQUIRE(model.ok());
     const Weights& weights = model->weights();
@@ -63,13 +63,13 @@ TEST_CASE("Weights: slots point at the tensors of their names", "[model][quick]"
     CHECK_FALSE(layer.mixer_post_norm);
 }
 
-TEST_CASE("Weights: without a head the embedding is the head", "[model][quick]") {
+TEST_CASE("Weights: without a head the embedding is the head", "[model-layer][quick]") {
     const auto model = load(make_tiny_llama().remove_tensor("output.weight"));
     REQUIRE(model.ok());
     CHECK(model->weights().head.data == model->weights().embedding.data);
 }
 
-TEST_CASE("Weights: a wrong shape names tensor, found and expected", "[model][quick]") {
+TEST_CASE("Weights: a wrong shape names tensor, found and expected", "[model-layer][quick]") {
     GgufWriter writer = make_tiny_llama();
     const Error error = error_of(replace(writer, "blk.1.attn_k.weight", {32, 24}));
     CHECK(error.code == ErrorCode::bad_format);
@@ -78,14 +78,15 @@ TEST_CASE("Weights: a wrong shape names tensor, found and expected", "[model][qu
     CHECK(has(error.expected, "[32, 16]"));
 }
 
-TEST_CASE("Weights: a missing tensor is named with its shape", "[model][quick]") {
+TEST_CASE("Weights: a missing tensor is named with its shape", "[model-layer][quick]") {
     const Error error = error_of(make_tiny_llama().remove_tensor("blk.0.ffn_up.weight"));
     CHECK(error.code == ErrorCode::bad_format);
     CHECK(has(error.where, "blk.0.ffn_up.weight"));
     CHECK(has(error.expected, "[32, 64]"));
 }
 
-TEST_CASE("Weights: a tensor that the architecture does not use is refused", "[model][quick]") {
+TEST_CASE("Weights: a tensor that the architecture does not use is refused",
+          "[model-layer][quick]") {
     GgufWriter writer = make_tiny_llama();
     writer.add_f32("blk.0.attn_q_norm.weight", {8}, std::vector<float>(8, 1.0f));
     const Error error = error_of(writer);
@@ -93,7 +94,7 @@ TEST_CASE("Weights: a tensor that the architecture does not use is refused", "[m
     CHECK(has(error.where, "blk.0.attn_q_norm.weight"));
 }
 
-TEST_CASE("Weights: biases are bound wherever the file has them", "[model][quick]") {
+TEST_CASE("Weights: biases are bound wherever the file has them", "[model-layer][quick]") {
     GgufWriter writer = make_tiny_llama();
     writer.add_f32("blk.0.attn_q.bias", {32}, std::vector<float>(32, -34.0f));
     writer.add_f32("blk.1.ffn_down.bias", {32}, std::vector<float>(32, 1.0f));
@@ -105,7 +106,7 @@ TEST_CASE("Weights: biases are bound wherever the file has them", "[model][quick
     CHECK_FALSE(model->weights().layers[1].bq);
 }
 
-TEST_CASE("Weights: fused tensors are cut by rows", "[model][quick]") {
+TEST_CASE("Weights: fused tensors are cut by rows", "[model-layer][quick]") {
     GgufWriter writer = make_tiny_llama();
     // The same model said as phi3: qkv in one tensor, gate and up in one.
     for (GgufWriter::Entry& entry : writer.entries)

@@ -69,7 +69,7 @@ std::vector<uint32_t> windows_of(const ModelSpec& spec) {
 }  // namespace
 
 TEST_CASE("Declaration: an unknown architecture is refused with the list of known ones",
-          "[model][quick]") {
+          "[model-layer][quick]") {
     const auto declaration = declare(keys_of("mamba"));
     REQUIRE_FALSE(declaration.ok());
     CHECK(declaration.error().code == ErrorCode::unsupported);
@@ -84,7 +84,7 @@ TEST_CASE("Declaration: an unknown architecture is refused with the list of know
     CHECK(hostile.error().message().size() < 2000);
 }
 
-TEST_CASE("Declaration: names of the table are unique", "[model][quick]") {
+TEST_CASE("Declaration: names of the table are unique", "[model-layer][quick]") {
     std::set<std::string_view> names;
     for (const arch::Architecture& architecture : arch::architectures())
         CHECK(names.insert(architecture.name).second);
@@ -92,7 +92,7 @@ TEST_CASE("Declaration: names of the table are unique", "[model][quick]") {
 }
 
 TEST_CASE("Declaration: head size and scale follow from dim and heads unless stated",
-          "[model][quick]") {
+          "[model-layer][quick]") {
     GgufWriter writer = keys_of("llama");
     const ModelSpec plain = spec_of(writer);
     CHECK(plain.layers[0].attention()->key_dim == 8);
@@ -107,7 +107,7 @@ TEST_CASE("Declaration: head size and scale follow from dim and heads unless sta
     CHECK(spec_of(writer).layers[0].attention()->num_kv_heads == 8);
 }
 
-TEST_CASE("Declaration: which layers slide", "[model][quick]") {
+TEST_CASE("Declaration: which layers slide", "[model-layer][quick]") {
     GgufWriter gemma2 = keys_of("gemma2");
     gemma2.set("gemma2.attention.sliding_window", uint32_t{7});
     CHECK(windows_of(spec_of(gemma2)) == std::vector<uint32_t>{7, 0, 7, 0, 7, 0, 7, 0, 7, 0, 7, 0});
@@ -137,7 +137,7 @@ TEST_CASE("Declaration: which layers slide", "[model][quick]") {
     CHECK(windows_of(spec_of(gemma3)) == std::vector<uint32_t>{7, 0, 0, 7, 0, 0, 7, 0, 0, 7, 0, 0});
 }
 
-TEST_CASE("Declaration: gemma's 27B sizes scale scores by dim and heads", "[model][quick]") {
+TEST_CASE("Declaration: gemma's 27B sizes scale scores by dim and heads", "[model-layer][quick]") {
     GgufWriter writer = keys_of("gemma2");
     writer.set("gemma2.attention.key_length", uint32_t{128});
     CHECK(spec_of(writer).layers[0].attention()->scale == Approx(1 / std::sqrt(128.0)));
@@ -145,13 +145,13 @@ TEST_CASE("Declaration: gemma's 27B sizes scale scores by dim and heads", "[mode
     CHECK(spec_of(writer).layers[0].attention()->scale == Approx(1 / std::sqrt(64.0 / 8)));
 }
 
-TEST_CASE("Declaration: smollm3 leaves RoPE out of every fourth layer", "[model][quick]") {
+TEST_CASE("Declaration: smollm3 leaves RoPE out of every fourth layer", "[model-layer][quick]") {
     const ModelSpec spec = spec_of(keys_of("smollm3"));
     for (size_t i = 0; i < 12; ++i)
         CHECK((spec.layers[i].attention()->rope_index < 0) == (i % 4 == 3));
 }
 
-TEST_CASE("Declaration: granite's multipliers", "[model][quick]") {
+TEST_CASE("Declaration: granite's multipliers", "[model-layer][quick]") {
     GgufWriter writer = keys_of("granite");
     writer.set("granite.embedding_scale", 12.0f);
     writer.set("granite.residual_scale", 0.25f);
@@ -164,7 +164,8 @@ TEST_CASE("Declaration: granite's multipliers", "[model][quick]") {
     CHECK(spec.logit_scale == 0.125f);
 }
 
-TEST_CASE("Declaration: experts, dense layers in front and layers left out", "[model][quick]") {
+TEST_CASE("Declaration: experts, dense layers in front and layers left out",
+          "[model-layer][quick]") {
     GgufWriter writer = keys_of("glm4moe");
     writer.set("glm4moe.expert_count", uint32_t{8});
     writer.set("glm4moe.expert_used_count", uint32_t{2});
@@ -188,7 +189,7 @@ TEST_CASE("Declaration: experts, dense layers in front and layers left out", "[m
 }
 
 TEST_CASE("Declaration: hyper-parameters out of range are errors that name the key",
-          "[model][quick]") {
+          "[model-layer][quick]") {
     const std::vector<std::string> counts = {"block_count", "context_length", "embedding_length",
                                              "feed_forward_length", "attention.head_count"};
     for (const std::string& name : counts) {
@@ -232,7 +233,7 @@ TEST_CASE("Declaration: hyper-parameters out of range are errors that name the k
     CHECK(has(error_of(lengths), "llama.feed_forward_length"));
 }
 
-TEST_CASE("Declaration: every architecture refuses bare hostile counts", "[model][quick]") {
+TEST_CASE("Declaration: every architecture refuses bare hostile counts", "[model-layer][quick]") {
     for (const arch::Architecture& architecture : arch::architectures()) {
         const std::string name(architecture.name);
         INFO(name);

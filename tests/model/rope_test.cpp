@@ -42,7 +42,7 @@ const auto kNothing = [](GgufWriter&) {};
 }  // namespace
 
 TEST_CASE("Rope: without scaling the frequencies fall from 1 by powers of the base",
-          "[model][quick]") {
+          "[model-layer][quick]") {
     const RopeSpec rope = build(kEight, kNothing).rope;
     REQUIRE(rope.inv_freq.size() == 4);
     // 10000^(-2i/8)
@@ -55,7 +55,7 @@ TEST_CASE("Rope: without scaling the frequencies fall from 1 by powers of the ba
 }
 
 TEST_CASE("Rope: linear scaling divides every frequency, with or without a named type",
-          "[model][quick]") {
+          "[model-layer][quick]") {
     for (const bool is_named : {true, false}) {
         const auto scaled = [&](GgufWriter& writer) {
             if (is_named) writer.set_string("x.rope.scaling.type", "linear");
@@ -76,7 +76,7 @@ TEST_CASE("Rope: linear scaling divides every frequency, with or without a named
 }
 
 TEST_CASE("Rope: YaRN keeps fast dimensions, interpolates slow ones and ramps between",
-          "[model][quick]") {
+          "[model-layer][quick]") {
     const auto yarn = [](GgufWriter& writer) {
         writer.set_string("x.rope.scaling.type", "yarn");
         writer.set("x.rope.scaling.factor", 4.0f);
@@ -95,7 +95,7 @@ TEST_CASE("Rope: YaRN keeps fast dimensions, interpolates slow ones and ramps be
     CHECK(rope.magnitude == Approx(0.1 * std::log(4.0) + 1.0));
 }
 
-TEST_CASE("Rope: a YaRN log multiplier of 1 cancels the magnitude", "[model][quick]") {
+TEST_CASE("Rope: a YaRN log multiplier of 1 cancels the magnitude", "[model-layer][quick]") {
     const auto yarn = [](GgufWriter& writer) {
         writer.set_string("x.rope.scaling.type", "yarn");
         writer.set("x.rope.scaling.factor", 16.0f);
@@ -105,7 +105,7 @@ TEST_CASE("Rope: a YaRN log multiplier of 1 cancels the magnitude", "[model][qui
 }
 
 TEST_CASE("Rope: factor tensors divide the frequencies, long ones are kept apart",
-          "[model][quick]") {
+          "[model-layer][quick]") {
     const auto factors = [](GgufWriter& writer) {
         writer.set("x.rope.scaling.original_context_length", uint32_t{64});
         writer.set("x.rope.scaling.attn_factor", 1.5f);
@@ -125,7 +125,7 @@ TEST_CASE("Rope: factor tensors divide the frequencies, long ones are kept apart
     CHECK(build(kEight, llama31).rope.inv_freq[3] == Approx(0.000125));
 }
 
-TEST_CASE("Rope: bad scaling is an error that names key or tensor", "[model][quick]") {
+TEST_CASE("Rope: bad scaling is an error that names key or tensor", "[model-layer][quick]") {
     const auto message = [](auto&& change) {
         const Built built = build(kEight, change);
         REQUIRE(built.error);

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "support/catch.h"
+#include "support/time_limits.h"
 
 namespace hokku::testing {
 
@@ -39,7 +40,11 @@ void check_malformed_files(const MalformedTrial& trial) {
         ++num_files;
         const ScratchFolder folder;
         const std::filesystem::path path = file.make(folder);
-        const ChildReport report = trial.attempt(path);
+        // Sanitizers make a process several times slower to start and to run.
+        const double max_seconds = kMaxSeconds * kTimeFactor;
+        ChildReport report = trial.attempt(path);
+        // Once more, in case the machine was busy with something else.
+        if (report.seconds > max_seconds) report = trial.attempt(path);
         INFO(file.id << ": " << report.ending << ", message: " << report.text);
         CHECK(report.is_clean);
         CHECK(names_a_cause(report.text, file));
@@ -49,8 +54,7 @@ void check_malformed_files(const MalformedTrial& trial) {
         CHECK(report.text.size() < 1000);
         // What stands in the file must not reach a terminal as it is.
         CHECK(report.text == to_printable(report.text, 1000));
-        // Sanitizers make a process several times slower to start and to run.
-        CHECK(report.seconds <= (measures_memory() ? kMaxSeconds : 10 * kMaxSeconds));
+        CHECK(report.seconds <= max_seconds);
         if (measures_memory()) CHECK(report.extra_kb <= kMaxExtraKb);
         most_kb = std::max(most_kb, report.extra_kb);
         most_seconds = std::max(most_seconds, report.seconds);
