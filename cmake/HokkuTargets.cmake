@@ -9,7 +9,7 @@ target_compile_features(hokku_flags INTERFACE cxx_std_20)
 target_compile_options(hokku_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
     -Wold-style-cast -Wimplicit-fallthrough -fno-math-errno -ffp-contract=off
-    # GCC 12 sees overlaps in "text" + std::string that are not there (GCC bug 105329).
+    # GCC 12 sees overlaps in "text" + std::string that are not there (GCC bugs 105329, 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<BOOL:${HOKKU_WARNINGS_AS_ERRORS}>:-Werror>)
 if(HOKKU_SANITIZE)

@@ -13,6 +13,8 @@ namespace hokku::cli {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 bool is_output_lost = false;
 
 void lose_output() {
@@ -122,8 +124,18 @@ Result<void> for_each_stdin_line(
 }
 
 Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where) {
+    // Deeper values than any chat has would overflow the stack of what walks them.
+    constexpr int kMaxDepth = 200;
+    bool is_too_deep = false;
+    const auto check_depth = [&](int depth, Json::parse_event_t, const Json&) {
+        is_too_deep = is_too_deep || depth > kMaxDepth;
+        return !is_too_deep;  // Nothing is kept from there on.
+    };
     try {
-        return nlohmann::ordered_json::parse(text);
+        Json value = Json::parse(text, check_depth);
+        if (!is_too_deep) return value;
+        return Error{ErrorCode::bad_format, "JSON is nested too deeply", where,
+                     "at most " + std::to_string(kMaxDepth) + " levels"};
     } catch (const nlohmann::json::exception& error) {
         return Error{ErrorCode::bad_format, std::string("not valid JSON: ") + error.what(), where,
                      "one JSON value"};

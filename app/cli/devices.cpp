@@ -2,6 +2,7 @@
 #include "hokku/devices.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 

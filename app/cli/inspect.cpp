@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "console.h"
-#include "hokku/library.h"
 #include "hokku/model_file.h"
+#include "model_options.h"
 
 namespace hokku::cli {
 
@@ -125,7 +126,7 @@ void print_text(const ModelFileInfo& info, bool with_tensors) {
 }
 
 int inspect(const InspectCommand& command) {
-    Result<std::filesystem::path> path = resolve_model(command.model);
+    Result<std::filesystem::path> path = find_model(command.model);
     if (!path) return fail(path.error());
     Result<ModelFileInfo> info = inspect_model_file(*path);
     if (!info) return fail(info.error());

@@ -40,7 +40,8 @@ Interrupts::~Interrupts() {
 }
 
 void Interrupts::on_interrupt(std::function<void()> handle) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    handled_.wait(lock, [this] { return !is_handling_; });
     handle_ = std::move(handle);
 }
 
@@ -53,14 +54,21 @@ void Interrupts::wait_for_signals() {
         {
             const std::lock_guard lock(mutex_);
             if (is_ending_) return;
+            if (number != SIGINT) continue;
             handle = std::exchange(handle_, nullptr);
+            is_handling_ = handle != nullptr;
         }
-        if (number != SIGINT) continue;
         if (!handle) {
             std::fputs("\n", stderr);
             std::_Exit(kExitByInterrupt);
         }
         handle();
+        handle = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            is_handling_ = false;
+        }
+        handled_.notify_all();
     }
 }
 

@@ -4,6 +4,7 @@
 // allowed (in a signal handler it would not be).
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -20,14 +21,17 @@ class Interrupts {
     Interrupts& operator=(const Interrupts&) = delete;
 
     /// What the next Ctrl-C does, on the waiting thread; it is used once. Empty: leave the program
-    /// at once with exit code 130, as a Ctrl-C without this class would.
+    /// at once with exit code 130, as a Ctrl-C without this class would. Waits for a handler that
+    /// runs just now, so that what it refers to may go afterwards; not to be called from a handler.
     void on_interrupt(std::function<void()> handle);
 
   private:
     void wait_for_signals();
-    std::mutex mutex_;  // guards handle_, is_ending_
+    std::mutex mutex_;  // guards handle_, is_ending_, is_handling_
+    std::condition_variable handled_;
     std::function<void()> handle_;
     bool is_ending_ = false;
+    bool is_handling_ = false;
     std::thread thread_;
 };
 

@@ -29,8 +29,18 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");
 }
 
+Result<std::filesystem::path> find_model(const std::string& name_or_path) {
+    Result<std::filesystem::path> path = resolve_model(name_or_path);
+    if (path || !name_or_path.empty() || path.error().code != ErrorCode::io) return path;
+    Error error = path.error();
+    error.expected =
+        "the starter model, which resources/models/fetch --library smollm2 puts there, or another "
+        "one given by -m PATH";
+    return error;
+}
+
 Result<LoadedModel> load_model(const ModelOptions& options) {
-    Result<std::filesystem::path> path = resolve_model(options.model);
+    Result<std::filesystem::path> path = find_model(options.model);
     if (!path) return path.error();
     LoadedModel loaded;
     loaded.interrupts = std::make_unique<Interrupts>();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ void add_model_options(CLI::App* command, ModelOptions& options);
 
 /// Accepts numbers from least to most, and keeps quiet about it in the help.
 CLI::Validator in_range(double least, double most);
+
+/// As resolve_model; if it is the starter model that is missing, the error says how to get it.
+Result<std::filesystem::path> find_model(const std::string& name_or_path);
 
 /// An engine with its model loaded. Ctrl-C cancels the load.
 struct LoadedModel {

@@ -2,6 +2,7 @@
 #include "sampling_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>

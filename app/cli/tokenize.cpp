@@ -5,8 +5,8 @@
 
 #include "commands.h"
 #include "console.h"
-#include "hokku/library.h"
 #include "hokku/tokenizer.h"
+#include "model_options.h"
 #include "token_list.h"
 
 namespace hokku::cli {
@@ -21,7 +21,7 @@ struct TokenizeOptions {
 };
 
 Result<std::shared_ptr<const Tokenizer>> open(const std::string& model) {
-    Result<std::filesystem::path> path = resolve_model(model);
+    Result<std::filesystem::path> path = find_model(model);
     if (!path) return path.error();
     auto tokenizer = open_tokenizer(*path);
     if (tokenizer && !(*tokenizer)->warning().empty()) {

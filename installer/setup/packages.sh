@@ -9,7 +9,6 @@ packages_for() {
             echo "cmd:g++ g++
 cmd:cmake cmake
 cmd:ninja ninja-build
-cmd:ccache ccache
 pkg:libc6-dev libc6-dev
 pkg:libfmt-dev libfmt-dev
 pkg:libsentencepiece-dev libsentencepiece-dev
@@ -25,6 +24,7 @@ pkg:ca-certificates ca-certificates"
             ;;
         test)
             echo "pkg:catch2 catch2
+cmd:ccache ccache
 cmd:python3 python3
 pkg:python3-jsonschema python3-jsonschema
 cmd:setarch util-linux"
@@ -40,6 +40,12 @@ is_there() {
         py:*) [ -n "$(python_with_pip)" ] ;;
         pkg:*) dpkg-query -W -f '${Status}' "${1#pkg:}" 2>/dev/null | grep -q '^install ok' ;;
     esac
+}
+
+# Whether the system can install this package, as far as its lists know (none at all: perhaps).
+has_package() {
+    ! command -v apt-cache >/dev/null || [ -z "$(apt-cache pkgnames libc6)" ] ||
+        [ -n "$(apt-cache search --names-only "^$1\$")" ]
 }
 
 # A Python 3 that can run pip: the one on the path, else the system's.

@@ -14,6 +14,7 @@ run_tests() {
     local tier=$1 preset=$2 status=0 log skipped excused=
     shift 2
     log=$HOKKU_ROOT/build/tests-$tier.log
+    rm -f "$log"
     say "Testing ($tier)"
     # tsan's memory layout needs address randomisation off on kernels with many random bits.
     local wrapper=()
@@ -34,20 +35,35 @@ run_tests() {
     return $status
 }
 
-# print_summary TIER..: one summary over the last runs of these tiers, in ctest's words.
+# print_summary TIER..: one summary over the last runs of these tiers, in ctest's words. A tier
+# that failed otherwise than by its tests, such as in its build, counts as one failed test; which
+# tiers failed is said by the array `failed`, where the caller has one.
 print_summary() {
-    local tier logs=()
+    local tier log logs=() num_other=0 is_other
+    echo
     for tier in "$@"; do
-        if [ -f "$HOKKU_ROOT/build/tests-$tier.log" ]; then
-            logs+=("$HOKKU_ROOT/build/tests-$tier.log")
+        log=$HOKKU_ROOT/build/tests-$tier.log
+        is_other=0
+        if grep -q 'tests passed, .* failed out of' "$log" 2>/dev/null; then
+            logs+=("$log")
+            if [[ " ${failed[*]-} " = *" $tier "* ]] && grep -q ', 0 tests failed' "$log"; then
+                is_other=1
+            fi
+        else
+            is_other=1
+        fi
+        if [ $is_other -eq 1 ]; then
+            echo "error: the tier $tier failed otherwise than by a test; this counts as one"
+            num_other=$((num_other + 1))
         fi
     done
-    [ ${#logs[@]} -gt 0 ] || return 0
-    echo
     # Failed tests by name, as ctest lists them, before the sums.
-    awk '/^The following tests FAILED:/ { on = 1 } on && /^\t/ { print } on && /^$/ { on = 0 }' "${logs[@]}"
-    awk '/tests passed, .* tests? failed out of/ { failed += $4; total += $NF }
+    awk '/^The following tests FAILED:/ { on = 1 } on && /^\t/ { print } on && /^$/ { on = 0 }' \
+        /dev/null "${logs[@]}"
+    awk -v failed="$num_other" -v total="$num_other" '
+         /tests passed, .* tests? failed out of/ { failed += $4; total += $NF }
          /^Total Test time/ { time += $(NF - 1) }
          END { printf "%d%% tests passed, %d tests failed out of %d\n\nTotal Test time (real) = %8.2f sec\n",
-                      total ? int(100 * (total - failed) / total) : 0, failed, total, time }' "${logs[@]}"
+                      total ? int(100 * (total - failed) / total) : 0, failed, total, time }' \
+        /dev/null "${logs[@]}"
 }

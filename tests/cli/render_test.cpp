@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,33 @@ TEST_CASE("hokku render: the prompt comes out to the byte", "[cli][quick]") {
     CHECK(run.status == 0);
     CHECK(run.out == "<s>[user] Grüße \xe2\x80\xa8 {{ x }}\n[assistant]");
     CHECK(run.err.empty());
+}
+
+TEST_CASE("hokku render: JSON nested without end is an error", "[cli][quick]") {
+    const ScratchFolder folder;
+    hokku::testing::write_file(folder / "t.jinja", kTemplate);
+    const auto input_of = [](size_t depth) {
+        return R"({"messages": [{"role": "user", "content": )" + std::string(depth, '[') +
+               std::string(depth, ']') + "}]}";
+    };
+    const std::vector<std::string> base{"render", "--template", (folder / "t.jinja").string()};
+    std::vector<std::string> from_file = base, from_lines = base;
+    from_file.insert(from_file.end(), {"--input", "-"});
+    from_lines.push_back("--jsonl");
+    for (const size_t depth : {size_t{300}, size_t{1'000'000}}) {
+        const HokkuRun run = run_hokku(from_file, {.text = input_of(depth)});
+        CHECK(run.status == 1);
+        CHECK(run.out.empty());
+        CHECK(run.err.find("nested too deeply (-): expected at most 200 levels") !=
+              std::string::npos);
+    }
+    const std::string line = R"({"messages": []})";
+    const HokkuRun run =
+        run_hokku(from_lines, {.text = line + "\n" + input_of(1'000'000) + "\n" + line + "\n"});
+    CHECK(run.status == 0);
+    CHECK(std::count(run.out.begin(), run.out.end(), '\n') == 3);
+    CHECK(run.out.find("nested too deeply (line 2)") != std::string::npos);
+    CHECK(run_hokku(from_file, {.text = input_of(50)}).status == 0);
 }
 
 TEST_CASE("hokku render: one line out for each line in, text or error", "[cli][quick]") {
