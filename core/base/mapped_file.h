@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,11 +35,12 @@ class MappedFile final : public ByteLoader {
 
     /// Makes the bytes [begin, end) readable; false when reading fails. Mapped: nothing to do.
     bool load(size_t begin, size_t end) override;
-    /// Makes every byte readable and closes the file.
-    Result<void> load_all();
+    /// Makes every byte readable and closes the file. `on_piece` is called with the bytes done
+    /// before each piece of 8 MiB; false ends it with the error `cancelled`.
+    Result<void> load_all(const std::function<bool(size_t done)>& on_piece = {});
 
-    /// A page could not be read since the last call; it reads as zeros.
-    [[nodiscard]] bool take_read_fault() const;
+    /// A page could not be read: it reads as zeros, and this stays true.
+    [[nodiscard]] bool has_read_fault() const;
 
   private:
     MappedFile() = default;

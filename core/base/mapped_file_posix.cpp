@@ -136,9 +136,17 @@ bool MappedFile::load(size_t begin, size_t end) {
     return true;
 }
 
-Result<void> MappedFile::load_all() {
+Result<void> MappedFile::load_all(const std::function<bool(size_t done)>& on_piece) {
+    constexpr size_t kPieceBytes = size_t{8} << 20;
     if (is_mapped_ || file_ < 0) return {};
-    const bool is_read = read_range(0, bytes_.size());
+    bool is_read = true;
+    for (size_t begin = 0; is_read && begin < bytes_.size();) {
+        if (on_piece && !on_piece(begin))
+            return Error{ErrorCode::cancelled, "the reading was cancelled", path_text(path_), {}};
+        const size_t end = begin + std::min(kPieceBytes, bytes_.size() - begin);
+        is_read = read_range(begin, end);
+        begin = end;
+    }
     close(std::exchange(file_, -1));
     if (!is_read)
         return io_error("the file cannot be read to its end", path_,
@@ -147,8 +155,8 @@ Result<void> MappedFile::load_all() {
     return {};
 }
 
-bool MappedFile::take_read_fault() const {
-    return guard_.has_value() && guard_->take_fault();
+bool MappedFile::has_read_fault() const {
+    return guard_.has_value() && guard_->has_fault();
 }
 
 }  // namespace hokku

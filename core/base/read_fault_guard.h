@@ -13,7 +13,7 @@ namespace hokku {
 /// Watches one mapping while it lives. The first guard installs the process-wide handler.
 ///
 /// Needs  : destroyed before the mapping is taken away.
-/// Threads: take_fault is thread-safe; faults are caught on any thread.
+/// Threads: has_fault is thread-safe; faults are caught on any thread.
 /// Cost   : nothing until a fault; then one page is mapped over each page that fails.
 class ReadFaultGuard {
   public:
@@ -24,8 +24,8 @@ class ReadFaultGuard {
     ReadFaultGuard& operator=(ReadFaultGuard&& other) noexcept;
     ~ReadFaultGuard();
 
-    /// Whether a page failed since the last call.
-    [[nodiscard]] bool take_fault() const;
+    /// Whether a page has failed: from then on for good, as its zeros stay.
+    [[nodiscard]] bool has_fault() const;
 
   private:
     explicit ReadFaultGuard(size_t slot_index) : slot_index_(slot_index) {}

@@ -137,8 +137,8 @@ ReadFaultGuard::~ReadFaultGuard() {
     slot.is_taken.store(false);
 }
 
-bool ReadFaultGuard::take_fault() const {
-    return slot_index_ != kNoSlot && g_slots[slot_index_].has_fault.exchange(false);
+bool ReadFaultGuard::has_fault() const {
+    return slot_index_ != kNoSlot && g_slots[slot_index_].has_fault.load();
 }
 
 }  // namespace hokku

@@ -58,7 +58,19 @@ std::string_view stop_reason_name(StopReason reason) {
 
 Result<void> LoadControl::report(double share) const {
     bool is_wanted = !stop.stop_requested();
-    if (is_wanted && progress) is_wanted = progress(share);
+    if (is_wanted && progress) {
+        std::string thrown;
+        try {
+            is_wanted = progress(share);
+        } catch (const std::exception& exception) {
+            thrown = exception.what();
+        } catch (...) {
+            thrown = "not a std::exception";
+        }
+        if (!thrown.empty())
+            return Error{ErrorCode::bad_argument, "a callback threw an exception: " + thrown,
+                         "progress", "callbacks that do not throw"};
+    }
     if (is_wanted && !stop.stop_requested()) return {};
     return Error{ErrorCode::cancelled, "the load was cancelled", "", ""};
 }
@@ -98,6 +110,10 @@ Result<T> Engine::Impl::run_and_wait(const std::function<Result<T>()>& work) {
             value.emplace(Error{ErrorCode::bad_argument,
                                 std::string("a callback threw an exception: ") + exception.what(),
                                 "", "callbacks that do not throw"});
+        } catch (...) {
+            value.emplace(Error{ErrorCode::bad_argument,
+                                "a callback threw something that is not a std::exception", "",
+                                "callbacks that do not throw"});
         }
         const std::lock_guard lock(done_mutex);
         outcome = std::move(value);
@@ -142,6 +158,10 @@ GenerationResult Engine::Impl::generate(const GenerationRequest& request,
                          : failed_result(no_model());
     } catch (const std::exception& exception) {
         result = failed_result({ErrorCode::out_of_memory, exception.what(), "", ""});
+    } catch (...) {
+        result = failed_result({ErrorCode::bad_argument,
+                                "a callback threw something that is not a std::exception", "",
+                                "callbacks that do not throw"});
     }
     try {
         if (events.on_finished) events.on_finished(result);
@@ -276,12 +296,14 @@ Result<double> Engine::measure_read_bandwidth() {
     return impl_->run_and_wait<double>([&] { return impl_->measure_bandwidth(); });
 }
 
-Result<std::vector<TokenId>> Engine::tokenize_request(const GenerationRequest& request) const {
+Result<std::vector<TokenId>> Engine::tokenize_request(const GenerationRequest& request) const try {
     std::unique_lock lock(impl_->mutex);
     const auto text = impl_->text;
     lock.unlock();
     if (!text) return no_model();
     return make_prompt(request, *text);
+} catch (const std::exception& exception) {  // std::bad_alloc, std::length_error
+    return Error{ErrorCode::out_of_memory, exception.what(), "prompt", ""};
 }
 
 GenerationHandle::GenerationHandle() = default;

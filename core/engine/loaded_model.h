@@ -25,8 +25,8 @@ struct LoadedModel {
     uint32_t num_kv_blocks = 0;
     uint32_t max_step_tokens = 0;  ///< Of the backend; also what one prefill step takes.
     uint32_t max_step_logits = 0;
-    /// Whether a page of the weights could not be read since the last call; may be empty.
-    std::function<bool()> take_read_fault;
+    /// Whether a page of the weights could not be read: every step fails then. May be empty.
+    std::function<bool()> has_read_fault;
     ModelInfo info;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "base/path_text.h"
 #include "base/try.h"
@@ -97,10 +98,24 @@ Result<void> bring_into_memory(const GgufFile& file, const LoadControl& control)
     }
     static std::atomic<unsigned> sink;  // keeps the reads from being optimised away
     sink.store(sum, std::memory_order_relaxed);
-    if (file.take_read_fault())
+    if (file.has_read_fault())
         return Error{ErrorCode::io, "the model file cannot be read to its end",
                      path_text(file.path()), "a complete file on a medium without faults"};
     return {};
+}
+
+/// Where the file cannot be mapped this reads all of it, which can be cancelled too.
+Result<GgufFile> open_file(const LoadOptions& options, const LoadControl& control) {
+    std::optional<Error> refusal;
+    const auto on_read = [&](double share) {
+        auto wanted = control.report(0.05 + 0.85 * share);
+        if (!wanted.ok()) refusal = std::move(wanted).error();
+        return !refusal.has_value();
+    };
+    auto file =
+        GgufFile::open(options.path, {.use_mapping = options.use_mapping, .on_read = on_read});
+    if (refusal) return *std::move(refusal);
+    return file;
 }
 
 Result<std::shared_ptr<const ModelText>> load_text(const GgufMetadata& metadata,
@@ -125,17 +140,16 @@ class GgufModelLoader : public ModelLoader {
   public:
     Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
         LoadedModel loaded;
-        HOKKU_TRY(GgufFile file,
-                  GgufFile::open(options.path, {.use_mapping = options.use_mapping}));
+        HOKKU_TRY(GgufFile file, open_file(options, control));
         loaded.file = std::make_shared<const GgufFile>(std::move(file));
         HOKKU_TRY(Model model, Model::load(loaded.file));
         loaded.model = std::make_unique<Model>(std::move(model));
         loaded.info = describe(*loaded.file, loaded.model->spec());
         HOKKU_TRY(loaded.text, load_text(loaded.file->metadata(), loaded.info.warnings));
         loaded.info.has_chat_template = loaded.text->chat_template != nullptr;
-        loaded.take_read_fault = [shared = loaded.file] { return shared->take_read_fault(); };
+        loaded.has_read_fault = [shared = loaded.file] { return shared->has_read_fault(); };
         HOKKU_CHECK(plan(loaded, options));
-        HOKKU_CHECK(control.report(0.05));
+        HOKKU_CHECK(control.report(loaded.file->is_mapped() ? 0.05 : 0.9));
         if (loaded.file->is_mapped() && loaded.info.file_bytes < memory_.available_bytes)
             HOKKU_CHECK(bring_into_memory(*loaded.file, control));
         return loaded;
@@ -145,8 +159,10 @@ class GgufModelLoader : public ModelLoader {
                        const LoadControl& control) override {
         HOKKU_CHECK(control.report(0.92));
         loaded.max_step_logits = kMaxStepLogits;
+        // The kernels are known only once a backend is there, so they are asked for by name.
         loaded.max_step_tokens =
-            choose_step_tokens(loaded.model->spec(), loaded.info.file_bytes, options.exact);
+            choose_step_tokens(loaded.model->spec(), cpu_bytes_per_token(*loaded.model),
+                               options.exact || cpu_kernels_are_reference());
         HOKKU_TRY(loaded.backend,
                   make_cpu_backend(*loaded.model, {.num_threads = options.num_threads,
                                                    .exact = options.exact,

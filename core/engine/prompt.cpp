@@ -40,6 +40,11 @@ Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
     return text.tokenizer->encode_parts(parts, false);
 }
 
+/// For a conversation of three words, rendered while a model loads: a hostile template must not
+/// hold up the load. Real templates take less than a tenth of each.
+constexpr TemplateLimits kProbeLimits{
+    .max_steps = 200'000, .max_output_bytes = 1u << 20, .max_memory_bytes = 8u << 20};
+
 /// The first token after the answer in a rendered conversation, where it is a control token.
 std::optional<TokenId> token_after_answer(const std::vector<ChatMessage>& messages,
                                           const Tokenizer& tokenizer,
@@ -47,7 +52,7 @@ std::optional<TokenId> token_after_answer(const std::vector<ChatMessage>& messag
     const std::string& answer = messages[1].content;
     TemplateInput input = make_template_input(messages, tokenizer);
     input.add_generation_prompt = false;
-    const auto parts = chat_template.render_parts(input);
+    const auto parts = chat_template.render_parts(input, kProbeLimits);
     if (!parts.ok()) return std::nullopt;
     size_t index = 0;
     while (index < parts->size() && (*parts)[index].text.find(answer) == std::string::npos) ++index;

@@ -8,11 +8,11 @@
 namespace hokku {
 
 StepRunner::StepRunner(Backend& backend, KvCache& cache, uint32_t max_step_logits,
-                       std::function<bool()> take_read_fault)
+                       std::function<bool()> has_read_fault)
     : backend_(backend),
       cache_(cache),
       logit_rows_(max_step_logits),
-      take_read_fault_(std::move(take_read_fault)),
+      has_read_fault_(std::move(has_read_fault)),
       owner_(std::this_thread::get_id()) {}
 
 Result<std::span<const float>> StepRunner::run(const StepRequest& request) {
@@ -32,7 +32,7 @@ Result<std::span<const float>> StepRunner::run(const StepRequest& request) {
                                                                  .logit_rows = rows,
                                                                  .trace = request.trace,
                                                                  .stop = request.stop}));
-    if (take_read_fault_ && take_read_fault_())
+    if (has_read_fault_ && has_read_fault_())
         return Error{ErrorCode::io,
                      "a part of the model file can no longer be read: it has shrunk or its medium "
                      "failed",

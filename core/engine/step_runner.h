@@ -29,7 +29,7 @@ class StepRunner {
   public:
     /// The backend and the cache must outlive it.
     StepRunner(Backend& backend, KvCache& cache, uint32_t max_step_logits,
-               std::function<bool()> take_read_fault);
+               std::function<bool()> has_read_fault);
 
     /// Logits [num_logit_rows, num_vocab], valid until the next call. After an error nothing of
     /// the step is stored.
@@ -41,7 +41,7 @@ class StepRunner {
     Backend& backend_;
     KvCache& cache_;
     std::vector<uint32_t> logit_rows_;
-    std::function<bool()> take_read_fault_;
+    std::function<bool()> has_read_fault_;
     std::thread::id owner_;
 };
 

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/mapped_file.h"
@@ -33,23 +35,53 @@ Result<void> check_shard(const GgufShard& shard, const GgufSplit& expected) {
         fmt::format("number {} of {}", expected.index + 1, expected.count));
 }
 
+Result<void> check_num_tensors(size_t num_tensors, const std::filesystem::path& path) {
+    if (num_tensors <= gguf_limits::kMaxTensors) return {};
+    return format_error(fmt::format("the set holds {} tensors", num_tensors), file_name_text(path),
+                        fmt::format("at most {}", gguf_limits::kMaxTensors));
+}
+
+/// Reads what was not mapped into memory.
+Result<void> load_unmapped(std::span<const std::unique_ptr<MappedFile>> mappings,
+                           uint64_t total_bytes, const GgufOpenOptions& options) {
+    uint64_t before = 0;
+    std::function<bool(size_t)> on_piece;
+    if (options.on_read)
+        on_piece = [&](size_t done) {
+            return options.on_read(static_cast<double>(before + done) /
+                                   static_cast<double>(total_bytes));
+        };
+    for (const auto& mapping : mappings) {
+        HOKKU_CHECK(mapping->load_all(on_piece));
+        before += mapping->bytes().size();
+    }
+    return {};
+}
+
 Result<std::vector<GgufShard>> read_set(const std::filesystem::path& path,
                                         const GgufOpenOptions& options) {
     std::vector<GgufShard> shards;
-    HOKKU_TRY(GgufShard opened, GgufReader::read_shard(path, options));
+    uint64_t string_array_cost = 0;
+    HOKKU_TRY(GgufShard opened, GgufReader::read_shard(path, options, string_array_cost));
     HOKKU_TRY(const GgufSplit split, read_split(opened.metadata));
     if (split.count == 1) {
         shards.push_back(std::move(opened));
         return shards;
     }
     HOKKU_TRY(const std::vector<std::filesystem::path> paths, find_shards(path, split));
+    // Only the metadata of the first file is used; that of a thousand hostile ones would not fit.
+    if (split.index != 0) opened.metadata = GgufMetadata();
+    size_t num_tensors = opened.tensors.size();
     for (uint32_t i = 0; i < split.count; ++i) {
         if (i == split.index) {
             shards.push_back(std::move(opened));
             continue;
         }
-        HOKKU_TRY(GgufShard shard, GgufReader::read_shard(paths[i], options));
+        HOKKU_TRY(GgufShard shard, GgufReader::read_shard(paths[i], options, string_array_cost));
         HOKKU_CHECK(check_shard(shard, GgufSplit{i, split.count, {}}));
+        if (i != 0) shard.metadata = GgufMetadata();
+        num_tensors += shard.tensors.size();
+        HOKKU_CHECK(check_num_tensors(num_tensors, path));
         shards.push_back(std::move(shard));
     }
     return shards;
@@ -57,8 +89,8 @@ Result<std::vector<GgufShard>> read_set(const std::filesystem::path& path,
 
 }  // namespace
 
-Result<GgufFile> GgufReader::join(const std::filesystem::path& path,
-                                  std::vector<GgufShard> shards) {
+Result<GgufFile> GgufReader::join(const std::filesystem::path& path, std::vector<GgufShard> shards,
+                                  const GgufOpenOptions& options) {
     HOKKU_TRY(const GgufSplit split, read_split(shards.front().metadata));
     GgufFile file;
     file.path_ = path;
@@ -75,9 +107,6 @@ Result<GgufFile> GgufReader::join(const std::filesystem::path& path,
         file.mappings_.push_back(std::move(shard.mapping));
     }
     const std::string name = file_name_text(path);
-    if (file.tensors_.size() > gguf_limits::kMaxTensors)
-        return format_error(fmt::format("the set holds {} tensors", file.tensors_.size()), name,
-                            fmt::format("at most {}", gguf_limits::kMaxTensors));
     if (split.num_tensors && *split.num_tensors != file.tensors_.size())
         return format_error(fmt::format("the set holds {} tensors", file.tensors_.size()),
                             name + ", key split.tensors.count", std::to_string(*split.num_tensors));
@@ -95,13 +124,13 @@ Result<GgufFile> GgufReader::join(const std::filesystem::path& path,
         return format_error("duplicate tensor name",
                             fmt::format("{}, tensor {}", name, to_printable(tensors[*twice].name)),
                             "each name once");
-    for (const auto& mapping : file.mappings_) HOKKU_CHECK(mapping->load_all());
+    HOKKU_CHECK(load_unmapped(file.mappings_, file.file_bytes_, options));
     return file;
 }
 
 Result<GgufFile> GgufFile::open(const std::filesystem::path& path, GgufOpenOptions options) try {
     HOKKU_TRY(std::vector<GgufShard> shards, read_set(path, options));
-    return GgufReader::join(path, std::move(shards));
+    return GgufReader::join(path, std::move(shards), options);
 } catch (const std::bad_alloc&) {
     return Error{ErrorCode::out_of_memory,
                  "there is not enough memory to open the file",
@@ -127,10 +156,9 @@ bool GgufFile::is_mapped() const {
                        [](const auto& mapping) { return mapping->is_mapped(); });
 }
 
-bool GgufFile::take_read_fault() const {
-    bool has_fault = false;
-    for (const auto& mapping : mappings_) has_fault |= mapping->take_read_fault();
-    return has_fault;
+bool GgufFile::has_read_fault() const {
+    return std::any_of(mappings_.begin(), mappings_.end(),
+                       [](const auto& mapping) { return mapping->has_read_fault(); });
 }
 
 }  // namespace hokku

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -110,12 +111,15 @@ struct GgufTensor {
 
 struct GgufOpenOptions {
     bool use_mapping = true;  ///< false reads the file into memory instead of mapping it.
+    /// Called before each 8 MiB that are read where there is no mapping, with the share that is
+    /// done; false ends open() with the error `cancelled`.
+    std::function<bool(double share)> on_read = {};
 };
 
 class MappedFile;
 
 /// Errors : io (not a regular file, cannot be mapped or read), bad_format, unsupported (version,
-///          big-endian), all naming the file and the key or tensor at fault.
+///          big-endian), cancelled, all naming the file and the key or tensor at fault.
 /// Threads: immutable after open; safe from any thread.
 class GgufFile {
   public:
@@ -137,9 +141,10 @@ class GgufFile {
     [[nodiscard]] std::span<const std::filesystem::path> shard_paths() const { return shards_; }
     [[nodiscard]] bool is_mapped() const;
 
-    /// A page of the mapping could not be read since the last call because the file shrank or the
-    /// medium failed (the page then reads as zeros); the generation in progress must be stopped.
-    [[nodiscard]] bool take_read_fault() const;
+    /// A page of the mapping could not be read because the file shrank or the medium failed. The
+    /// page reads as zeros from then on, so this stays true until the file is opened again, and
+    /// nothing computed from the file may be used.
+    [[nodiscard]] bool has_read_fault() const;
 
   private:
     friend class GgufReader;

@@ -49,20 +49,22 @@ bool is_plain_text(std::string_view text) {
     return !has_control && is_valid_utf8(text);
 }
 
-GgufReader::GgufReader(GgufShard& shard, std::string file_name)
+GgufReader::GgufReader(GgufShard& shard, std::string file_name, uint64_t& string_array_cost)
     : shard_(shard),
       file_name_(std::move(file_name)),
-      bytes_(shard.mapping->bytes(), shard.mapping.get()) {}
+      bytes_(shard.mapping->bytes(), shard.mapping.get()),
+      string_array_cost_(string_array_cost) {}
 
 Result<GgufShard> GgufReader::read_shard(const std::filesystem::path& path,
-                                         const GgufOpenOptions& options) {
+                                         const GgufOpenOptions& options,
+                                         uint64_t& string_array_cost) {
     GgufShard shard;
     shard.path = path;
     HOKKU_TRY(shard.mapping, MappedFile::open(path, options.use_mapping));
-    GgufReader reader(shard, file_name_text(path));
+    GgufReader reader(shard, file_name_text(path), string_array_cost);
     Result<void> read = reader.read_all();
     // Told first: what the parser makes of pages that read as zeros is no news.
-    if (shard.mapping->take_read_fault())
+    if (shard.mapping->has_read_fault())
         return Error{ErrorCode::io,
                      "the file cannot be read to its end: it shrank or the medium "
                      "failed",

@@ -30,14 +30,17 @@ struct GgufShard {
 /// Threads: one thread at a time.
 class GgufReader {
   public:
-    /// Opens, parses and validates one file; touches no tensor data.
+    /// Opens, parses and validates one file; touches no tensor data. Adds the cost of its arrays
+    /// of strings to `string_array_cost`, which is limited over all shards.
     static Result<GgufShard> read_shard(const std::filesystem::path& path,
-                                        const GgufOpenOptions& options);
+                                        const GgufOpenOptions& options,
+                                        uint64_t& string_array_cost);
     /// Joins shards, in order of their number, into one file.
-    static Result<GgufFile> join(const std::filesystem::path& path, std::vector<GgufShard> shards);
+    static Result<GgufFile> join(const std::filesystem::path& path, std::vector<GgufShard> shards,
+                                 const GgufOpenOptions& options);
 
   private:
-    GgufReader(GgufShard& shard, std::string file_name);
+    GgufReader(GgufShard& shard, std::string file_name, uint64_t& string_array_cost);
 
     Result<void> read_all();
     Result<void> read_header();
@@ -71,7 +74,7 @@ class GgufReader {
     std::string file_name_;
     ByteReader bytes_;
     uint64_t num_entries_ = 0, num_tensors_ = 0;
-    uint64_t string_array_cost_ = 0;
+    uint64_t& string_array_cost_;
     std::vector<uint64_t> offsets_;  ///< Of the tensors, relative to the data section.
 };
 

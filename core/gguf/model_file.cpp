@@ -193,7 +193,7 @@ Result<ModelFileInfo> inspect_model_file(const std::filesystem::path& path,
                                          InspectOptions options) try {
     HOKKU_TRY(const GgufFile file, GgufFile::open(path, {options.use_mapping}));
     ModelFileInfo info = list_contents(file, options);
-    if (file.take_read_fault())
+    if (file.has_read_fault())
         return Error{ErrorCode::io,
                      "the file shrank while it was read or the medium failed",
                      path_text(path),

@@ -185,7 +185,12 @@ Result<std::string> ChatTemplate::render(const TemplateInput& input) const {
 }
 
 Result<std::vector<PromptPart>> ChatTemplate::render_parts(const TemplateInput& input) const {
-    HOKKU_TRY(const Text text, render_text(*program_->code, program_->limits, input));
+    return render_parts(input, program_->limits);
+}
+
+Result<std::vector<PromptPart>> ChatTemplate::render_parts(const TemplateInput& input,
+                                                           const TemplateLimits& limits) const {
+    HOKKU_TRY(const Text text, render_text(*program_->code, limits, input));
     std::vector<PromptPart> parts;
     text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
         parts.push_back({text.bytes.substr(begin, end - begin), is_content});

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "support/catch.h"
 #include "support/gguf_writer.h"
@@ -66,7 +67,7 @@ TEST_CASE("MappedFile: mapping and reading give the same bytes", "[base][quick]"
     }
     REQUIRE(file.load_all().ok());
     CHECK(text_of(file) == content);
-    CHECK_FALSE(file.take_read_fault());
+    CHECK_FALSE(file.has_read_fault());
 }
 
 TEST_CASE("MappedFile: only regular files with content are opened, without waiting",
@@ -111,12 +112,11 @@ TEST_CASE("MappedFile: a mapped file that shrinks reads as zeros and says so", "
     REQUIRE(truncate((folder / "shrinks").c_str(), 5000) == 0);
 
     CHECK(touch(bytes + 4999) == 'x');
-    CHECK_FALSE(shrinks.value()->take_read_fault());
+    CHECK_FALSE(shrinks.value()->has_read_fault());
     CHECK(touch(bytes + kSize - 1) == 0);
-    CHECK(shrinks.value()->take_read_fault());
-    CHECK_FALSE(shrinks.value()->take_read_fault());  // taken
-    CHECK(touch(bytes + kSize - 2) == 0);             // the same page again: no new fault
-    CHECK_FALSE(shrinks.value()->take_read_fault());
+    CHECK(shrinks.value()->has_read_fault());
+    CHECK(touch(bytes + kSize - 2) == 0);  // the same page again: no new fault
+    CHECK(shrinks.value()->has_read_fault());
 
     int sum = -1;
     std::thread other([&] {
@@ -125,9 +125,27 @@ TEST_CASE("MappedFile: a mapped file that shrinks reads as zeros and says so", "
     });
     other.join();
     CHECK(sum == 0);
-    CHECK(shrinks.value()->take_read_fault());
-    CHECK_FALSE(stays.value()->take_read_fault());
+    CHECK(shrinks.value()->has_read_fault());
+    CHECK_FALSE(stays.value()->has_read_fault());
     CHECK(touch(stays.value()->bytes().data() + kSize - 1) == 'y');
+}
+
+TEST_CASE("MappedFile: reading a file can be cancelled between pieces", "[base][quick]") {
+    const ScratchFolder folder;
+    constexpr size_t kPiece = size_t{8} << 20;
+    write_file(folder / "file", std::string(kPiece + 5, 'x'));
+    auto file = MappedFile::open(folder / "file", false);
+    REQUIRE(file.ok());
+    std::vector<size_t> seen;
+    const auto stopped = file.value()->load_all([&](size_t done) {
+        seen.push_back(done);
+        return done == 0;
+    });
+    REQUIRE_FALSE(stopped.ok());
+    CHECK(stopped.error().code == hokku::ErrorCode::cancelled);
+    CHECK(seen == std::vector<size_t>{0, kPiece});
+    REQUIRE(file.value()->load_all().ok());
+    CHECK(touch(file.value()->bytes().data() + kPiece + 4) == 'x');
 }
 
 TEST_CASE("MappedFile: reading a file that shrank is an error", "[base][quick]") {

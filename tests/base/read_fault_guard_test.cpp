@@ -63,7 +63,7 @@ TEST_CASE("ReadFaultGuard: a fault outside every guarded mapping still ends the 
         const Mapping open_to_faults(folder / "file", 16384);
         const auto guard = ReadFaultGuard::watch({guarded.bytes, guarded.size});
         if (truncate((folder / "file").c_str(), 0) != 0 || !guard) _exit(0);
-        if (touch(guarded.bytes) != 0 || !guard->take_fault()) _exit(0);
+        if (touch(guarded.bytes) != 0 || !guard->has_fault()) _exit(0);
         touch(open_to_faults.bytes);
     });
     CHECK((!WIFEXITED(status) || WEXITSTATUS(status) != 0));

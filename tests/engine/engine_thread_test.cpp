@@ -224,6 +224,12 @@ TEST_CASE("Engine: a load whose callback throws fails and no more", "[engine][qu
     const auto loaded =
         engine->load({.path = "x"}, [](double) -> bool { throw std::runtime_error("full"); });
     REQUIRE_FALSE(loaded.ok());
+    CHECK(loaded.error().code == ErrorCode::bad_argument);
+    CHECK_THAT(loaded.error().message(), Catch::Contains("full"));
+    // What is thrown need not be a std::exception.
+    const auto thrown = engine->load({.path = "x"}, [](double) -> bool { throw 1; });
+    REQUIRE_FALSE(thrown.ok());
+    CHECK(thrown.error().code == ErrorCode::bad_argument);
     CHECK(engine->load({.path = "x"}).ok());
 }
 

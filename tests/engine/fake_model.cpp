@@ -148,9 +148,7 @@ class FakeLoader : public ModelLoader {
         loaded.info.num_vocab = fake_token::num_vocab;
         loaded.info.context_tokens = control_->context_tokens;
         loaded.num_kv_blocks = (control_->context_tokens - 1) / kKvBlockTokens + 2;
-        loaded.take_read_fault = [control = control_] {
-            return control->read_fault.exchange(false);
-        };
+        loaded.has_read_fault = [control = control_] { return control->read_fault.load(); };
         return loaded;
     }
 

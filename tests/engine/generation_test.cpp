@@ -273,6 +273,11 @@ TEST_CASE_METHOD(Fixture, "Engine: a file that shrinks ends the generation with 
     REQUIRE(result.error.has_value());
     CHECK(result.error->code == ErrorCode::io);
     CHECK(result.tokens.size() == 3);
+    // The lost pages stay zero: no later generation may use them.
+    const GenerationResult later = run(greedy_request(bytes_of("y"), 5));
+    REQUIRE(later.error.has_value());
+    CHECK(later.error->code == ErrorCode::io);
+    CHECK(later.tokens.empty());
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: unusable requests are refused by name",

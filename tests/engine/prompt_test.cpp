@@ -2,6 +2,7 @@
 #include "engine/prompt.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "engine/fake_model.h"
 #include "support/catch.h"
@@ -128,6 +129,21 @@ TEST_CASE("prompt: the token that closes the assistant's turn ends a generation"
         CHECK(text_with("{% for m in messages %}{{ bos_token + m.content }}{% endfor %}")
                   .end_tokens == Ids{eos});
     }
+}
+
+TEST_CASE("prompt: a template that never ends does not hold up a load", "[engine][quick]") {
+    // Nothing is printed within the loops, so that only the steps can end them.
+    const char* loops =
+        "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(9999) %}"
+        "{% endfor %}{% endfor %}{% endfor %}{{ messages[0].content }}";
+    const auto start = std::clock();
+    const ModelText text = text_with(loops);
+    const double load_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    CHECK(load_s < 0.5);  // CPU time; milliseconds on any machine
+    CHECK(text.end_tokens == text.tokenizer->special().end_of_generation);
+    const auto prompt = make_prompt(chat_request("Hi"), text);
+    REQUIRE_FALSE(prompt.ok());
+    CHECK(prompt.error().code == ErrorCode::limit_exceeded);
 }
 
 TEST_CASE("Engine: a chat ends where the template's turn ends", "[engine][quick]") {

@@ -62,6 +62,19 @@ TEST_CASE("Tokenizer: every malformed vocabulary is refused with its cause", "[t
          .attempt = hokku::testing::in_child(load)});
 }
 
+TEST_CASE("Tokenizer: a vocabulary of more than 2^20 tokens is refused", "[text][quick]") {
+    GgufWriter writer = make_tiny_llama();
+    writer.set_strings("tokenizer.ggml.tokens", std::vector<std::string>((1u << 20) + 1, "a"));
+    const ScratchFolder folder;
+    writer.write(folder / "vocabulary.gguf");
+    const auto opened = GgufFile::open(folder / "vocabulary.gguf");
+    REQUIRE(opened.ok());
+    const auto tokenizer = make_tokenizer(opened.value().metadata());
+    REQUIRE_FALSE(tokenizer.ok());
+    CHECK(tokenizer.error().code == hokku::ErrorCode::limit_exceeded);
+    CHECK_THAT(tokenizer.error().message(), Catch::Contains("1048577"));
+}
+
 TEST_CASE("Tokenizer: special ids outside the vocabulary count as absent", "[text][quick]") {
     for (const int64_t id : {int64_t{-1}, int64_t{261}, int64_t{0xFFFF'FFFF}, INT64_MAX}) {
         GgufWriter writer = make_tiny_llama();

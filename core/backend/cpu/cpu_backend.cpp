@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/try.h"
@@ -217,9 +219,12 @@ Result<std::span<const float>> CpuBackend::run(const Step& step) {
     state_.is_cancelled = false;
     state_.is_nonfinite = false;
     run_lanes();
+    std::optional<Error> error;
+    if (!state_.is_cancelled && state_.is_nonfinite) error = describe_nonfinite();
+    state_.step = nullptr;  // it belongs to the caller, or to describe_nonfinite()
     if (state_.is_cancelled)
         return Error{ErrorCode::cancelled, "the step was cancelled", "model step", ""};
-    if (state_.is_nonfinite) return describe_nonfinite();
+    if (error) return *std::move(error);
     return std::span<const float>(memory_.buffers.logits,
                                   step.logit_rows.size() * model_.spec().num_vocab);
 }
@@ -251,6 +256,15 @@ namespace hokku {
 
 uint64_t cpu_kv_block_bytes(const Model& model) {
     return cpu::KvPool::block_bytes(model.spec());
+}
+
+uint64_t cpu_bytes_per_token(const Model& model) {
+    return cpu::bytes_per_token(model.spec(), model.weights());
+}
+
+bool cpu_kernels_are_reference() {
+    const auto kernels = cpu::select_kernels();
+    return kernels.ok() && (*kernels)->name == std::string_view("reference");
 }
 
 Result<std::unique_ptr<Backend>> make_cpu_backend(const Model& model,

@@ -48,6 +48,9 @@ class ChatTemplate {
     [[nodiscard]] Result<std::string> render(const TemplateInput& input) const;
     /// The same text in order, cut where content and template meet.
     [[nodiscard]] Result<std::vector<PromptPart>> render_parts(const TemplateInput& input) const;
+    /// The same within limits of its own; max_depth stays that of parse().
+    [[nodiscard]] Result<std::vector<PromptPart>> render_parts(const TemplateInput& input,
+                                                               const TemplateLimits& limits) const;
     [[nodiscard]] const std::string& source() const;
 
   private:

@@ -57,12 +57,25 @@ unsigned char byte_at(std::string_view text, size_t index) {
 
 }  // namespace
 
-SpecialClass class_of_user_defined(std::string_view text, std::string_view template_source,
+void HtmlTags::add(std::string_view template_source) {
+    constexpr size_t kMaxTagBytes = 13;  // </blockquote>
+    size_t at = template_source.find('<');
+    for (; at != std::string_view::npos; at = template_source.find('<', at + 1)) {
+        const std::string_view rest = template_source.substr(at, kMaxTagBytes);
+        const std::string_view tag = rest.substr(0, rest.find('>') + 1);
+        if (is_html_tag(tag) && !contains(tag)) tags_.push_back(tag);
+    }
+}
+
+bool HtmlTags::contains(std::string_view tag) const {
+    return has_all_ || std::find(tags_.begin(), tags_.end(), tag) != tags_.end();
+}
+
+SpecialClass class_of_user_defined(std::string_view text, const HtmlTags& template_tags,
                                    bool has_html) {
     if (is_whitespace_run(text)) return SpecialClass::whitespace;
     if (!is_bracketed(text)) return SpecialClass::plain;
-    const bool is_harmless =
-        has_html && is_html_tag(text) && template_source.find(text) == std::string_view::npos;
+    const bool is_harmless = has_html && is_html_tag(text) && !template_tags.contains(text);
     return is_harmless ? SpecialClass::plain : SpecialClass::marker;
 }
 

@@ -22,10 +22,25 @@ enum class SpecialClass : uint8_t {
     whitespace,  ///< User-defined runs of spaces, tabs, newlines: anywhere.
 };
 
+/// HTML tags that the chat templates of a file write themselves.
+///
+/// Cost : add: linear in the text, as a tag has a dozen bytes at most.
+class HtmlTags {
+  public:
+    void add(std::string_view template_source);
+    /// From now on every tag counts as written by a template.
+    void add_all() { has_all_ = true; }
+    [[nodiscard]] bool contains(std::string_view tag) const;
+
+  private:
+    std::vector<std::string_view> tags_;  ///< Of the texts given; each once.
+    bool has_all_ = false;
+};
+
 /// The class of a user-defined token. Bracketed text (<tool_call>, [INST], <|USER|>) is a marker:
 /// as a token in content it could forge a turn, an image or a tool call. HTML tags are not, where
 /// the vocabulary has tags at all (`has_html`), unless the chat template writes them itself.
-SpecialClass class_of_user_defined(std::string_view text, std::string_view template_source,
+SpecialClass class_of_user_defined(std::string_view text, const HtmlTags& template_tags,
                                    bool has_html);
 
 /// A stretch of text between special tokens, or one special token.

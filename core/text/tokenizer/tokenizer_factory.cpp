@@ -24,20 +24,30 @@ std::string place(const GgufMetadata& metadata, std::string_view key) {
     return fmt::format("{}, key {}", metadata.file_name(), key);
 }
 
-// Every chat template of the file, one after another.
-std::string read_templates(const GgufMetadata& metadata) {
+// The tags in every chat template of the file. Real templates have 30 KB at most; where they are
+// too long to be looked through, no tag is taken for harmless.
+HtmlTags read_template_tags(const GgufMetadata& metadata) {
     constexpr std::string_view kPrefix = "tokenizer.chat_template";
-    std::string all;
+    constexpr size_t kMaxBytes = size_t{1} << 20;
+    HtmlTags tags;
+    size_t num_bytes = 0;
     for (const GgufEntry& entry : metadata.entries()) {
         if (entry.key.substr(0, kPrefix.size()) != kPrefix) continue;
-        if (const auto* text = std::get_if<std::string_view>(&entry.value)) all += *text;
+        const auto* text = std::get_if<std::string_view>(&entry.value);
+        if (text == nullptr) continue;
+        num_bytes += text->size();
+        if (num_bytes > kMaxBytes) {
+            tags.add_all();
+            break;
+        }
+        tags.add(*text);
     }
-    return all;
+    return tags;
 }
 
 SpecialCutter make_cutter(const GgufMetadata& metadata, const Vocabulary& vocabulary,
                           bool escapes_spaces) {
-    const std::string templates = read_templates(metadata);
+    const HtmlTags template_tags = read_template_tags(metadata);
     const auto table = vocabulary.find_special("<table>");
     const bool has_html = table && vocabulary.kind(*table) == TokenKind::user_defined;
     SpecialCutter cutter;
@@ -48,7 +58,7 @@ SpecialCutter make_cutter(const GgufMetadata& metadata, const Vocabulary& vocabu
         if (is_hidden_kind(vocabulary.kind(id))) {
             cutter.add(text, id, SpecialClass::control);
         } else if (vocabulary.kind(id) == TokenKind::user_defined) {
-            const SpecialClass special_class = class_of_user_defined(text, templates, has_html);
+            const SpecialClass special_class = class_of_user_defined(text, template_tags, has_html);
             escaped.clear();
             if (escapes_spaces) append_escaped(text, escaped);
             cutter.add(escapes_spaces ? escaped : text, id, special_class);

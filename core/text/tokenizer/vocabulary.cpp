@@ -43,6 +43,11 @@ TokenKind kind_of_id(int64_t id) {
 }
 
 Result<StringBlock> copy_texts(const GgufMetadata& metadata, const GgufStringArray& tokens) {
+    if (tokens.size() > kMaxVocabulary)
+        return Error{ErrorCode::limit_exceeded,
+                     fmt::format("a vocabulary of {} tokens is not supported", tokens.size()),
+                     fmt::format("{}, key {}", metadata.file_name(), kTokensKey),
+                     fmt::format("at most {}", kMaxVocabulary)};
     size_t num_bytes = 0;
     for (size_t index = 0; index < tokens.size(); ++index) {
         if (tokens[index].size() > kMaxTokenTextBytes)
@@ -52,8 +57,7 @@ Result<StringBlock> copy_texts(const GgufMetadata& metadata, const GgufStringArr
                 fmt::format("at most {}", kMaxTokenTextBytes));
         num_bytes += tokens[index].size();
     }
-    if (num_bytes > std::numeric_limits<uint32_t>::max() / 2 ||
-        tokens.size() > static_cast<size_t>(std::numeric_limits<TokenId>::max()))
+    if (num_bytes > std::numeric_limits<uint32_t>::max() / 2)
         return bad_vocabulary(
             metadata, kTokensKey,
             fmt::format("{} tokens with {} bytes are too many", tokens.size(), num_bytes),

@@ -19,6 +19,8 @@
 namespace hokku {
 
 inline constexpr size_t kMaxTokenTextBytes = 65535;
+/// Four times the largest that is known (262,144); bounds what the tables of a hostile file take.
+inline constexpr size_t kMaxVocabulary = size_t{1} << 20;
 
 /// Byte strings by index in one block. append() may move the block: views are valid until then.
 class StringBlock {
