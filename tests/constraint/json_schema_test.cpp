@@ -430,6 +430,27 @@ TEST_CASE("JSON schema: deep and large schemas", "[constraint][quick]") {
                    std::to_string(100 - i) + "}]}";
     }
     check_refused(product + R"(],"type":"integer"})", "the schema is too large");
+    // Many parts times many branches.
+    const auto list_of = [](const std::string& item, size_t count) {
+        std::string text = "[" + item;
+        for (size_t i = 1; i < count; ++i) text += "," + item;
+        return text + "]";
+    };
+    check_refused(R"({"type":"integer","allOf":)" + list_of(R"({"minimum":1})", 20'000) +
+                      R"(,"anyOf":)" + list_of(R"({"maximum":9})", 20'000) + "}",
+                  "the schema is too large");
+    const auto one_of = [](int count) {
+        std::string text = R"({"oneOf":[{"const":0})";
+        for (int i = 1; i < count; ++i) text += R"(,{"const":)" + std::to_string(i) + "}";
+        return text + "]}";
+    };
+    check_schema(one_of(500), {"0", "499"}, {"500"});
+    check_refused(one_of(501), "501 branches (#/oneOf): expected at most 500");
+    // Long names, deeply nested, above many schemas: paths stay short.
+    std::string long_paths = R"({"enum":)" + list_of("{}", 100'000) + "}";
+    for (int i = 0; i < 240; ++i)
+        long_paths = R"({"properties":{")" + std::string(2500, 'n') + "\":" + long_paths + "}}";
+    CHECK(schema_error(long_paths).empty());
     std::string wide = R"({"type":"object","properties":{)";
     for (int i = 0; i < 2000; ++i)
         wide += (i > 0 ? ",\"p" : "\"p") + std::to_string(i) + R"(":{"type":"integer"})";

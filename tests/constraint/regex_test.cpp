@@ -29,7 +29,8 @@ CharDfa dfa_of(const std::string& pattern, RegexMatch match = RegexMatch::whole)
     Expressions expressions;
     const auto root = parse_regex(pattern, match, expressions);
     if (!root.ok()) FAIL(root.error().message());
-    auto dfa = CharDfa::of(expressions, *root);
+    uint64_t work = 100'000'000;
+    auto dfa = CharDfa::of(expressions, *root, work);
     if (!dfa.ok()) FAIL(dfa.error().message());
     return std::move(dfa).value();
 }
@@ -148,9 +149,10 @@ TEST_CASE("CharDfa: intersection, lengths and words", "[constraint][quick]") {
         const std::string a = random_pattern(random, 3), b = random_pattern(random, 3);
         const std::regex reference_a(a), reference_b(b);
         INFO(a << "   " << b);
-        const auto both = dfa_of(a).intersected(dfa_of(b));
+        uint64_t work = 100'000'000;
+        const auto both = dfa_of(a).intersected(dfa_of(b), work);
         REQUIRE(both.ok());
-        const auto short_ones = both->intersected(*CharDfa::of_length(2, 3));
+        const auto short_ones = both->intersected(*CharDfa::of_length(2, 3), work);
         REQUIRE(short_ones.ok());
         bool is_any = false;
         for (const std::string& text : texts) {
@@ -175,5 +177,13 @@ TEST_CASE("CharDfa: intersection, lengths and words", "[constraint][quick]") {
     CHECK(CharDfa::of_length(0, 20'000).error().code == ErrorCode::limit_exceeded);
     Expressions expressions;
     const auto huge = parse_regex("(a{100}){1000}", RegexMatch::whole, expressions);
-    CHECK(CharDfa::of(expressions, *huge).error().code == ErrorCode::limit_exceeded);
+    uint64_t work = 100'000'000;
+    CHECK(CharDfa::of(expressions, *huge, work).error().code == ErrorCode::limit_exceeded);
+    // The number of states doubles with each of the last characters.
+    const auto doubling = parse_regex("(a|b)*a(a|b){30}", RegexMatch::whole, expressions);
+    CHECK(CharDfa::of(expressions, *doubling, work).error().code == ErrorCode::limit_exceeded);
+    const auto small = parse_regex("(a|b)*a(a|b){3}", RegexMatch::whole, expressions);
+    work = 50;
+    CHECK(CharDfa::of(expressions, *small, work).error().code == ErrorCode::limit_exceeded);
+    CHECK(work == 0);
 }

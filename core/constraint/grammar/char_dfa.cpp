@@ -19,6 +19,10 @@ Error too_large() {
             fmt::format("an automaton of at most {} states", CharDfa::kMaxStates)};
 }
 
+void spend(uint64_t& work_left, uint64_t amount) {
+    work_left -= std::min(work_left, amount);
+}
+
 using StateSet = std::vector<uint32_t>;
 
 /// The automaton of an expression with steps that consume nothing.
@@ -156,7 +160,7 @@ class DfaBuilder {
     }
 };
 
-Result<CharDfa> CharDfa::of(const Expressions& expressions, ExprId root) {
+Result<CharDfa> CharDfa::of(const Expressions& expressions, ExprId root, uint64_t& work_left) {
     HOKKU_TRY(const Nfa nfa, build_nfa(expressions, root));
     CharDfa dfa;
     std::map<StateSet, uint32_t> known;
@@ -164,7 +168,7 @@ Result<CharDfa> CharDfa::of(const Expressions& expressions, ExprId root) {
     StateSet start{0};
     close_over_free(nfa, start);
     DfaBuilder::number(known, sets, dfa, start);
-    size_t num_edges = 0, work = 0;
+    size_t num_edges = 0;
     for (uint32_t i = 0; i < sets.size(); ++i) {
         const StateSet set = sets[i];
         // The places where a range of some member begins or ends.
@@ -185,15 +189,14 @@ Result<CharDfa> CharDfa::of(const Expressions& expressions, ExprId root) {
                 if (nfa.states[state].chars != nullptr &&
                     nfa.states[state].chars->contains(cuts[cut]))
                     next.push_back(nfa.states[state].next);
-            work += set.size() + nfa.states.size() / 8;
+            spend(work_left, set.size() + nfa.states.size() / 8);
             if (next.empty()) continue;
             close_over_free(nfa, next);
             const uint32_t to = DfaBuilder::number(known, sets, dfa, next);
             DfaBuilder::add_edge(dfa, i, {cuts[cut], cuts[cut + 1] - 1}, to);
         }
         num_edges += dfa.states_[i].edges.size();
-        if (sets.size() > kMaxStates || num_edges > kMaxEdges || work > 100'000'000)
-            return too_large();
+        if (sets.size() > kMaxStates || num_edges > kMaxEdges || work_left == 0) return too_large();
     }
     dfa.trim();
     return dfa;
@@ -246,7 +249,7 @@ CharDfa CharDfa::of_anything() {
     return dfa;
 }
 
-Result<CharDfa> CharDfa::intersected(const CharDfa& other) const {
+Result<CharDfa> CharDfa::intersected(const CharDfa& other, uint64_t& work_left) const {
     using Pair = std::pair<uint32_t, uint32_t>;
     CharDfa dfa;
     std::map<Pair, uint32_t> known;
@@ -270,7 +273,9 @@ Result<CharDfa> CharDfa::intersected(const CharDfa& other) const {
             (from_a->chars.last < from_b->chars.last) ? ++from_a : ++from_b;
         }
         num_edges += dfa.states_[i].edges.size();
-        if (pairs.size() > kMaxStates || num_edges > kMaxEdges) return too_large();
+        spend(work_left, a.edges.size() + b.edges.size() + 1);
+        if (pairs.size() > kMaxStates || num_edges > kMaxEdges || work_left == 0)
+            return too_large();
     }
     dfa.trim();
     return dfa;

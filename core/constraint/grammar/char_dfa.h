@@ -20,16 +20,17 @@ class CharDfa {
 
     /// The texts that an expression of characters, repetitions, sequences and alternatives matches.
     ///
-    /// Errors : limit_exceeded above kMaxStates; repetitions count as written out.
-    static Result<CharDfa> of(const Expressions& expressions, ExprId root);
+    /// Errors : limit_exceeded above kMaxStates, repetitions counted as written out, and when
+    ///          work_left, from which the work is taken, is used up.
+    static Result<CharDfa> of(const Expressions& expressions, ExprId root, uint64_t& work_left);
     /// Texts of min to max characters. Errors : limit_exceeded.
     static Result<CharDfa> of_length(uint32_t min, uint32_t max);
     /// Exactly these texts.
     static CharDfa of_words(const std::vector<std::string>& words);
     static CharDfa of_anything();
 
-    /// The texts of both. Errors : limit_exceeded.
-    [[nodiscard]] Result<CharDfa> intersected(const CharDfa& other) const;
+    /// The texts of both. Errors : limit_exceeded, as for of().
+    [[nodiscard]] Result<CharDfa> intersected(const CharDfa& other, uint64_t& work_left) const;
     /// All other texts.
     [[nodiscard]] CharDfa complement() const;
 

@@ -20,7 +20,7 @@ using RuleId = uint32_t;
 inline constexpr uint32_t kUnbounded = UINT32_MAX;
 /// Largest count of a repetition; counters hold it without expansion.
 inline constexpr uint32_t kMaxRepeat = 2'000'000'000;
-inline constexpr size_t kMaxExpressions = 2'000'000;
+inline constexpr size_t kMaxExpressions = 1'500'000;
 
 enum class ExprKind : uint8_t {
     empty,         ///< Matches the empty text.

@@ -17,7 +17,7 @@ namespace hokku::constraint {
 
 using PositionId = uint32_t;
 
-inline constexpr size_t kMaxPositions = 4'000'000;
+inline constexpr size_t kMaxPositions = 2'000'000;
 
 enum class PositionKind : uint8_t {
     dead,      ///< Nothing matches from here.

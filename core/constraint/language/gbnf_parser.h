@@ -9,7 +9,7 @@
 
 namespace hokku::constraint {
 
-inline constexpr size_t kMaxGbnfBytes = 8u << 20;
+inline constexpr size_t kMaxGbnfBytes = 2u << 20;
 inline constexpr size_t kMaxGbnfNesting = 1000;
 
 /// Adds the rules of a grammar to `out` and returns its rule "root". `vocabulary` resolves token

@@ -81,11 +81,10 @@ Result<SchemaCompiler::ArrayRules> SchemaCompiler::array_rules(const Members& me
             const SchemaRef& ref = members[i].ref;
             const ItemSchemas& schemas = all[i];
             if (!is_rest && schemas.list != nullptr && place < schemas.list->size()) {
-                result.push_back(
-                    {{&(*schemas.list)[place],
-                      fmt::format("{}/{}/{}", ref.path, schemas.list_keyword, place)}});
+                result.push_back({child(ref, (*schemas.list)[place],
+                                        {schemas.list_keyword, std::to_string(place)})});
             } else if (schemas.rest != nullptr) {
-                result.push_back({{schemas.rest, ref.path + "/" + schemas.rest_keyword}});
+                result.push_back({child(ref, *schemas.rest, {schemas.rest_keyword})});
             }
         }
         return result;
@@ -133,7 +132,7 @@ Result<ExprId> SchemaCompiler::compile_array(const Members& members) {
 /// Listed values without repetition: each at most once, in the order of the list.
 Result<ExprId> SchemaCompiler::compile_unique(const ArrayRules& rules) {
     std::optional<std::vector<Json>> values;
-    HOKKU_TRY(const FlatMembers flat, flatten(rules.rest, document_));
+    HOKKU_TRY(const FlatMembers flat, flatten_all(rules.rest));
     if (rules.first.empty() && !flat.is_never) {
         HOKKU_TRY(values, listed_values(flat.members));
     }

@@ -18,12 +18,23 @@ Result<ExprId> SchemaCompiler::run() {
         pending_.pop_back();
         HOKKU_TRY(const ExprId body, compile(next.members));
         out_.set_body(next.rule, body);
-        if (out_.num_rules() > kMaxSchemaRules || out_.size() > kMaxExpressions)
+        if (out_.num_rules() > kMaxSchemaRules || out_.size() > kMaxExpressions || work_left_ == 0)
             return Error{ErrorCode::limit_exceeded, "the schema is too large",
                          out_.rule_name(next.rule),
                          fmt::format("at most {} rules", kMaxSchemaRules)};
     }
     return root;
+}
+
+Result<FlatMembers> SchemaCompiler::flatten_all(const Members& members) {
+    auto flat = flatten(members, document_);
+    if (!flat.ok()) return flat;
+    work_left_ -= std::min<uint64_t>(work_left_, members.size() + flat->members.size() + 1);
+    if (work_left_ == 0)
+        return Error{ErrorCode::limit_exceeded, "the schema is too large",
+                     members.empty() ? "#" : members.back().ref.path,
+                     "fewer combinations of its parts"};
+    return flat;
 }
 
 ExprId SchemaCompiler::value_of(const Members& members) {
@@ -36,13 +47,14 @@ ExprId SchemaCompiler::value_of(const Members& members) {
     const auto [known, is_new] = rules_.try_emplace(std::move(key), 0);
     if (is_new) {
         known->second = out_.add_rule(members.empty() ? "any value" : members.back().ref.path);
-        pending_.push_back({known->second, members});
+        work_left_ -= std::min<uint64_t>(work_left_, members.size() + 1);
+        if (work_left_ > 0) pending_.push_back({known->second, members});
     }
     return out_.rule(known->second);
 }
 
 Result<ExprId> SchemaCompiler::compile(const Members& members) {
-    HOKKU_TRY(const FlatMembers flat, flatten(members, document_));
+    HOKKU_TRY(const FlatMembers flat, flatten_all(members));
     if (flat.is_never) return out_.never();
     for (size_t i = 0; i < flat.members.size(); ++i) {
         const Member& member = flat.members[i];
@@ -66,9 +78,9 @@ Result<ExprId> SchemaCompiler::compile_choice(const Members& members, size_t cho
     (is_any ? others[chooser].is_any_chosen : others[chooser].is_one_chosen) = true;
     if (!is_any) HOKKU_CHECK(check_exclusive(others, ref));
     std::vector<ExprId> options;
-    for (size_t i = 0; i < branches.size(); ++i) {
+    for (size_t i = 0; i < branches.size() && work_left_ > 0; ++i) {
         Members all = others;
-        all.push_back({{&branches[i], ref.path + "/" + keyword + "/" + std::to_string(i)}});
+        all.push_back({child(ref, branches[i], {keyword, std::to_string(i)})});
         options.push_back(value_of(all));
     }
     return out_.alternatives(options);

@@ -35,6 +35,8 @@ class SchemaCompiler {
         Members members;
     };
 
+    /// As flatten(), within the work that is granted to the whole schema.
+    Result<FlatMembers> flatten_all(const Members& members);
     /// A value that satisfies all members: a call of their rule.
     ExprId value_of(const Members& members);
     Result<ExprId> compile(const Members& members);
@@ -127,6 +129,10 @@ class SchemaCompiler {
     JsonText text_;
     std::map<MembersKey, RuleId> rules_;
     std::vector<PendingRule> pending_;
+    std::map<std::pair<std::string, bool>, CharDfa> dfas_;  ///< By pattern and is_whole.
+    /// Members handled; edges of automata looked at. Schemas may combine their parts in more ways
+    /// than there is time or memory for.
+    uint64_t work_left_ = 3'000'000, dfa_work_left_ = 100'000'000;
 };
 
 /// The same for equal values alone: the order of properties does not matter, 1 and 1.0 are equal.

@@ -65,8 +65,7 @@ std::string unescape_step(std::string_view step) {
     return out;
 }
 
-}  // namespace
-
+/// One step of a JSON pointer.
 std::string pointer_step(std::string_view name) {
     std::string out = "/";
     for (const char c : name) {
@@ -79,6 +78,22 @@ std::string pointer_step(std::string_view name) {
         }
     }
     return out;
+}
+
+}  // namespace
+
+SchemaRef child(const SchemaRef& where, const Json& schema,
+                std::initializer_list<std::string_view> steps) {
+    constexpr size_t kMaxPathBytes = 300;
+    SchemaRef inner{&schema, where.path};
+    for (const std::string_view step : steps) {
+        if (inner.path.size() + step.size() <= kMaxPathBytes) {
+            inner.path += pointer_step(step);
+        } else if (inner.path.substr(inner.path.size() - 1) != ".") {
+            inner.path += "/...";
+        }
+    }
+    return inner;
 }
 
 std::string at(const SchemaRef& where, std::string_view keyword) {
@@ -128,20 +143,19 @@ Result<SchemaDocument> SchemaDocument::read(std::string_view text) {
 }
 
 void SchemaDocument::find_anchors() {
-    std::vector<SchemaRef> todo{root()};
+    std::vector<const Json*> todo{root_.get()};
     while (!todo.empty()) {
-        const SchemaRef here = std::move(todo.back());
+        const Json* here = todo.back();
         todo.pop_back();
-        const Json* anchor = find(here, "$anchor");
-        if (anchor != nullptr && anchor->is_string())
-            anchors_.emplace(anchor->get<std::string>(), here);
-        if (here.schema->is_object())
-            for (const auto& [name, value] : here.schema->items())
-                if (value.is_structured()) todo.push_back({&value, here.path + pointer_step(name)});
-        if (here.schema->is_array())
-            for (size_t i = 0; i < here.schema->size(); ++i)
-                if ((*here.schema)[i].is_structured())
-                    todo.push_back({&(*here.schema)[i], here.path + "/" + std::to_string(i)});
+        if (here->is_object()) {
+            const auto anchor = here->find("$anchor");
+            if (anchor != here->end() && anchor->is_string()) {
+                const auto name = anchor->get<std::string>();
+                anchors_.emplace(name, SchemaRef{here, "#" + name});
+            }
+        }
+        for (const Json& value : *here)
+            if (value.is_structured()) todo.push_back(&value);
     }
 }
 
@@ -160,7 +174,7 @@ Result<SchemaRef> SchemaDocument::resolve(const std::string& reference,
         if (found != anchors_.end()) return found->second;
         return error(ErrorCode::bad_format, "nothing is found at the reference");
     }
-    here.path = reference;
+    here.path = to_printable(reference, 300);
     std::string_view rest = std::string_view(reference).substr(1);
     while (!rest.empty()) {
         rest.remove_prefix(1);

@@ -43,8 +43,10 @@ class SchemaDocument {
 
 /// The place of a keyword of a schema: "#/properties/a/pattern".
 std::string at(const SchemaRef& where, std::string_view keyword);
-/// One step of a JSON pointer.
-std::string pointer_step(std::string_view name);
+/// A schema inside another one, by the steps that lead there. Long paths end with "/...": they
+/// are for messages alone, and there may be very many.
+SchemaRef child(const SchemaRef& where, const Json& schema,
+                std::initializer_list<std::string_view> steps);
 
 /// The keyword's value, or null.
 const Json* find(const SchemaRef& where, std::string_view keyword);

@@ -110,7 +110,7 @@ class Flattening {
                 return Error{ErrorCode::bad_format, "a bad \"allOf\"", at(ref, "allOf"),
                              "a list of schemas"};
             for (size_t i = all->size(); i-- > 0;)
-                todo_.push_back({{{&(*all)[i], ref.path + "/allOf/" + std::to_string(i)}}, false});
+                todo_.push_back({{child(ref, (*all)[i], {"allOf", std::to_string(i)})}, false});
         }
         if (const Json* reference = find(ref, "$ref")) {
             if (!reference->is_string())

@@ -23,11 +23,11 @@ Result<const Json*> get_object(const SchemaRef& ref, const char* keyword) {
 
 SchemaRef below(const SchemaRef& ref, const char* keyword, const std::string& name,
                 const Json& schema) {
-    return {&schema, ref.path + "/" + keyword + pointer_step(name)};
+    return child(ref, schema, {keyword, name});
 }
 
 SchemaRef below(const SchemaRef& ref, const char* keyword) {
-    return {find(ref, keyword), ref.path + "/" + keyword};
+    return child(ref, *find(ref, keyword), {keyword});
 }
 
 bool is_false(const Json* value) {
@@ -127,7 +127,7 @@ Result<std::vector<SchemaCompiler::ExtraProperty>> SchemaCompiler::extra_propert
     for (size_t i = 0; i < members.size(); ++i) {
         const SchemaRef& ref = members[i].ref;
         if (find(ref, "propertyNames") != nullptr) {
-            HOKKU_TRY(const FlatMembers names, flatten({{below(ref, "propertyNames")}}, document_));
+            HOKKU_TRY(const FlatMembers names, flatten_all({{below(ref, "propertyNames")}}));
             if (names.is_never) return std::vector<ExtraProperty>{};
             HOKKU_TRY(const StringRules name_rules, string_rules(names.members));
             HOKKU_TRY(CharDfa allowed, string_dfa(name_rules));
@@ -138,7 +138,7 @@ Result<std::vector<SchemaCompiler::ExtraProperty>> SchemaCompiler::extra_propert
                     if (value.is_string()) words.push_back(value.get<std::string>());
                 allowed = CharDfa::of_words(words);
             }
-            HOKKU_TRY(free, free.intersected(allowed));
+            HOKKU_TRY(free, free.intersected(allowed, dfa_work_left_));
             is_any_name = false;
         }
         const Json* own = find(ref, "patternProperties");
@@ -159,8 +159,9 @@ Result<std::vector<SchemaCompiler::ExtraProperty>> SchemaCompiler::extra_propert
         std::vector<bool> is_covered(members.size(), false);
         for (size_t i = 0; i < patterns.size(); ++i) {
             const bool is_matched = (matched >> i & 1u) != 0;
-            HOKKU_TRY(names, names.intersected(is_matched ? patterns[i].dfa
-                                                          : patterns[i].dfa.complement()));
+            HOKKU_TRY(names,
+                      names.intersected(is_matched ? patterns[i].dfa : patterns[i].dfa.complement(),
+                                        dfa_work_left_));
             if (!is_matched) continue;
             value.push_back({patterns[i].schema});
             is_covered[patterns[i].member] = true;
@@ -193,8 +194,7 @@ Result<ExprId> SchemaCompiler::compile_object(const Members& members) {
         bool is_allowed = true;
         for (const Member& member : members) {
             if (find(member.ref, "propertyNames") == nullptr) continue;
-            HOKKU_TRY(const FlatMembers names,
-                      flatten({{below(member.ref, "propertyNames")}}, document_));
+            HOKKU_TRY(const FlatMembers names, flatten_all({{below(member.ref, "propertyNames")}}));
             ValueCheck check;
             HOKKU_TRY(const bool matches, value_matches(Json(name), names.members, check));
             HOKKU_TRY(const auto listed, listed_values(names.members));

@@ -36,7 +36,7 @@ bool share_a_value(const std::vector<Json>& a, const std::vector<Json>& b) {
 
 /// nullopt for branches with choices of their own.
 Result<std::optional<SchemaCompiler::Shape>> SchemaCompiler::shape_of(const Members& members) {
-    HOKKU_TRY(const FlatMembers flat, flatten(members, document_));
+    HOKKU_TRY(const FlatMembers flat, flatten_all(members));
     Shape shape;
     if (flat.is_never) {
         shape.valid_types = 0;
@@ -77,7 +77,7 @@ Result<std::optional<SchemaCompiler::Shape>> SchemaCompiler::shape_of(const Memb
     shape.has_extra = rules.has_extra;
     for (const std::string& name : rules.names) {
         HOKKU_TRY(const Members property, property_members(flat.members, name));
-        HOKKU_TRY(const FlatMembers inner, flatten(property, document_));
+        HOKKU_TRY(const FlatMembers inner, flatten_all(property));
         if (inner.is_never) continue;
         HOKKU_TRY(auto values, listed_values(inner.members));
         if (values) shape.listed.emplace_back(name, std::move(*values));
@@ -88,10 +88,14 @@ Result<std::optional<SchemaCompiler::Shape>> SchemaCompiler::shape_of(const Memb
 Result<void> SchemaCompiler::check_exclusive(const Members& base, const SchemaRef& schema) {
     const Json& branches = *find(schema, "oneOf");
     if (branches.size() == 1) return {};
+    constexpr size_t kMaxBranches = 500;
+    if (branches.size() > kMaxBranches)
+        return Error{ErrorCode::limit_exceeded, fmt::format("{} branches", branches.size()),
+                     at(schema, "oneOf"), fmt::format("at most {}", kMaxBranches)};
     std::vector<std::optional<Shape>> shapes;
     for (size_t i = 0; i < branches.size(); ++i) {
         Members all = base;
-        all.push_back({{&branches[i], schema.path + "/oneOf/" + std::to_string(i)}});
+        all.push_back({child(schema, branches[i], {"oneOf", std::to_string(i)})});
         HOKKU_TRY(auto shape, shape_of(all));
         shapes.push_back(std::move(shape));
     }

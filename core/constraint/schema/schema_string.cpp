@@ -64,10 +64,13 @@ Result<SchemaCompiler::StringRules> SchemaCompiler::string_rules(const Members& 
 
 Result<CharDfa> SchemaCompiler::pattern_dfa(const SchemaRef& where, const std::string& pattern,
                                             bool is_whole) {
+    const auto known = dfas_.find({pattern, is_whole});
+    if (known != dfas_.end()) return known->second;
     Expressions scratch;
     HOKKU_TRY(const ExprId root, parse_pattern(where, pattern, is_whole, scratch));
-    auto dfa = CharDfa::of(scratch, root);
+    auto dfa = CharDfa::of(scratch, root, dfa_work_left_);
     if (!dfa.ok()) return in_schema(std::move(dfa).error(), where);
+    dfas_.emplace(std::pair(pattern, is_whole), *dfa);
     return dfa;
 }
 
@@ -80,7 +83,7 @@ Result<CharDfa> SchemaCompiler::string_dfa(const StringRules& rules) {
     for (size_t i = 0; i < rules.patterns.size(); ++i) {
         const auto& [where, pattern] = rules.patterns[i];
         HOKKU_TRY(const CharDfa one, pattern_dfa(where, pattern, rules.is_whole[i]));
-        HOKKU_TRY(all, all.intersected(one));
+        HOKKU_TRY(all, all.intersected(one, dfa_work_left_));
     }
     return all;
 }
