@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -58,6 +59,7 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
         dup2(input.closed_stdout ? closed_pipe() : open(out.c_str(), O_WRONLY), 1);
         dup2(open(err.c_str(), O_WRONLY), 2);
         alarm(60);
+        if (!input.home.empty()) setenv("HOKKU_HOME", input.home.c_str(), 1);
         execv(program.c_str(), argv.data());
         _exit(127);
     }

@@ -18,6 +18,7 @@ struct HokkuRun {
 
 struct HokkuInput {
     std::string text = {};       ///< On stdin.
+    std::string home = {};       ///< The data folder, when not empty.
     bool closed_stdout = false;  ///< stdout is a pipe that nobody reads.
 };
 

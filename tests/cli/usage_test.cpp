@@ -49,6 +49,14 @@ TEST_CASE("hokku: a missing model exits with 1 and is named on stderr", "[cli][q
     CHECK(run.err.find("/nowhere/at-all.gguf") != std::string::npos);
 }
 
+TEST_CASE("hokku: without the starter model, the message says how to get it", "[cli][quick]") {
+    const ScratchFolder folder;
+    const HokkuRun run = run_hokku({"inspect"}, {.home = folder.path().string()});
+    CHECK(run.status == 1);
+    CHECK(run.err.find("fetch --library smollm2") != std::string::npos);
+    CHECK(run.err.find(folder.path().string()) != std::string::npos);
+}
+
 TEST_CASE("hokku: a closed stdout is no crash", "[cli][quick]") {
     const HokkuRun run = run_hokku({"devices"}, {.closed_stdout = true});
     CHECK(run.status == 1);
