@@ -118,6 +118,14 @@ Result<void> define_token(Interpreter& interpreter, std::string_view name, bool 
     return {};
 }
 
+// Some real templates look at all messages for each message (8 steps a pair), or copy the text so
+// far for each message (a few steps per 64 bytes): long conversations need fuel by that.
+uint64_t fuel_for(uint64_t num_messages, uint64_t num_bytes) {
+    constexpr uint64_t kMost = 200'000'000;
+    if (num_messages > 10'000) return kMost;
+    return std::min(kMost, num_messages * (16 * num_messages + num_bytes / 32));
+}
+
 Result<void> define_inputs(Interpreter& interpreter, const TemplateInput& input) {
     HOKKU_TRY(const Value messages, read_input(interpreter, "messages", input.messages_json));
     if (!messages.is(Kind::list)) return bad_input("messages", "not an array", "a JSON array");
@@ -128,6 +136,7 @@ Result<void> define_inputs(Interpreter& interpreter, const TemplateInput& input)
     HOKKU_TRY(const Value kwargs, read_input(interpreter, "kwargs", input.kwargs_json));
     if (!kwargs.is(Kind::dict)) return bad_input("kwargs", "not an object", "a JSON object");
     trust_known_roles(interpreter, messages);
+    interpreter.grant(fuel_for(messages.as_list().items.size(), input.messages_json.size()));
     if (input.continue_final_message && !mark_final_message(interpreter, messages)) {
         return bad_input("messages", "the final message has no text to continue");
     }

@@ -49,7 +49,7 @@ std::string Interpreter::describe_place() const {
 
 bool Interpreter::may_nest() {
     if (failed()) return false;
-    if (depth_ <= limits().max_depth && !stack_.is_exhausted()) return true;
+    if (depth_ <= limits().max_depth && !stack().is_exhausted()) return true;
     fail_limit(fmt::format("the template recurses deeper than {} levels", limits().max_depth));
     return false;
 }

@@ -89,7 +89,6 @@ class Interpreter : public Runtime {
     Flow capture(const Body& body, const Ref<Scope>& scope, Text& out);
 
     const Program& program_;
-    const StackGuard stack_;
     Ref<Scope> scope_;
     Ref<Scope> top_;
     Text* output_ = nullptr;

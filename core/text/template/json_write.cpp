@@ -22,6 +22,31 @@ class JsonWriter {
 
     void write(const Value& value, bool is_content) {
         switch (value.kind()) {
+            case Kind::string:
+                write_string(value.as_string().text);
+                break;
+            case Kind::list:
+            case Kind::tuple:
+                write_list(value.as_list());
+                break;
+            case Kind::dict:
+                write_dict(value.as_dict());
+                break;
+            default:
+                write_scalar(value, is_content);
+        }
+    }
+
+  private:
+    static std::string number(double value) {
+        if (std::isnan(value)) return "NaN";
+        if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
+        return float_repr(value);
+    }
+
+    // Apart, so that its temporaries do not take stack at every level of nesting.
+    [[gnu::noinline]] void write_scalar(const Value& value, bool is_content) {
+        switch (value.kind()) {
             case Kind::none:
                 out_.add("null", is_content);
                 break;
@@ -37,31 +62,14 @@ class JsonWriter {
             case Kind::floating:
                 out_.add(number(value.as_double()), is_content);
                 break;
-            case Kind::string:
-                write_string(value.as_string().text);
-                break;
-            case Kind::list:
-            case Kind::tuple:
-                write_list(value.as_list());
-                break;
-            case Kind::dict:
-                write_dict(value.as_dict());
-                break;
             default:
                 runtime_.fail(
                     fmt::format("Object of type {} is not JSON serializable", type_name(value)));
         }
     }
 
-  private:
-    static std::string number(double value) {
-        if (std::isnan(value)) return "NaN";
-        if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-        return float_repr(value);
-    }
-
     bool enter() {
-        if (++depth_ <= kMaxNesting) return runtime_.spend();
+        if (++depth_ <= kMaxNesting && !runtime_.stack().is_exhausted()) return runtime_.spend();
         runtime_.fail_limit(fmt::format("values are nested deeper than {} levels", kMaxNesting));
         return false;
     }
@@ -106,13 +114,13 @@ class JsonWriter {
         out_.add("{", dict.is_content);
         bool is_first = true;
         if (enter()) {
-            for (const Dict::Entry* entry : ordered(dict)) {
-                if (!may_go_on()) break;
-                separate(is_first, dict.is_content);
-                write_key(entry->key, dict.is_content);
-                out_.add(style_.key_separator.bytes,
-                         dict.is_content || style_.key_separator.origin.any_content());
-                write(entry->value, dict.is_content);
+            if (style_.sort_keys) {
+                write_sorted(dict, is_first);
+            } else {
+                for (const Dict::Entry& entry : dict.entries) {
+                    if (!may_go_on()) break;
+                    write_entry(entry, dict.is_content, is_first);
+                }
             }
         }
         --depth_;
@@ -120,15 +128,28 @@ class JsonWriter {
         out_.add("}", dict.is_content);
     }
 
-    std::vector<const Dict::Entry*> ordered(const Dict& dict) {
+    void write_entry(const Dict::Entry& entry, bool is_content, bool& is_first) {
+        separate(is_first, is_content);
+        write_key(entry.key, is_content);
+        out_.add(style_.key_separator.bytes,
+                 is_content || style_.key_separator.origin.any_content());
+        write(entry.value, is_content);
+    }
+
+    void write_sorted(const Dict& dict, bool& is_first) {
+        for (const Dict::Entry* entry : sorted_entries(dict)) {
+            if (!may_go_on()) break;
+            write_entry(*entry, dict.is_content, is_first);
+        }
+    }
+
+    [[gnu::noinline]] std::vector<const Dict::Entry*> sorted_entries(const Dict& dict) {
         std::vector<const Dict::Entry*> entries;
         entries.reserve(dict.entries.size());
         for (const Dict::Entry& entry : dict.entries) entries.push_back(&entry);
-        if (style_.sort_keys) {
-            std::stable_sort(entries.begin(), entries.end(), [&](const auto* a, const auto* b) {
-                return runtime_.ordered(a->key, b->key, "<");
-            });
-        }
+        std::stable_sort(entries.begin(), entries.end(), [&](const auto* a, const auto* b) {
+            return runtime_.ordered(a->key, b->key, "<");
+        });
         return entries;
     }
 
@@ -145,7 +166,7 @@ class JsonWriter {
         }
     }
 
-    void write_string(const Text& text) {
+    [[gnu::noinline]] void write_string(const Text& text) {
         out_.add("\"", text.origin.first());
         append_escaped(runtime_, out_, text,
                        [this](std::string& to, std::string_view from, size_t& position) {

@@ -51,7 +51,8 @@ class ReprWriter {
         }
     }
 
-    void write_scalar(const Value& value, bool is_content) {
+    // Apart, so that its temporaries do not take stack at every level of nesting.
+    [[gnu::noinline]] void write_scalar(const Value& value, bool is_content) {
         switch (value.kind()) {
             case Kind::none:
                 out_.add("None", is_content);
@@ -91,7 +92,7 @@ class ReprWriter {
 
   private:
     bool enter() {
-        if (++depth_ <= kMaxNesting) return runtime_.spend();
+        if (++depth_ <= kMaxNesting && !runtime_.stack().is_exhausted()) return runtime_.spend();
         runtime_.fail_limit(fmt::format("values are nested deeper than {} levels", kMaxNesting));
         return false;
     }
@@ -160,7 +161,7 @@ class ReprWriter {
                      : fmt::format("range({}, {}, {})", range.start, range.stop, range.step));
     }
 
-    void write_string(const Text& text) {
+    [[gnu::noinline]] void write_string(const Text& text) {
         const bool has_single = text.bytes.find('\'') != std::string::npos;
         const bool has_double = text.bytes.find('"') != std::string::npos;
         const char quote = has_single && !has_double ? '"' : '\'';

@@ -39,7 +39,8 @@ bool Runtime::spend_slowly(uint64_t steps) {
         return false;
     }
     if (steps_left_ < steps) {
-        fail_limit(fmt::format("the template runs for more than {} steps", limits_.max_steps));
+        fail_limit(
+            fmt::format("the template runs for more than the {} steps allowed", limits_.max_steps));
         return false;
     }
     steps_left_ -= steps;

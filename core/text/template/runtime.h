@@ -15,6 +15,7 @@
 
 #include "hokku/chat_template.h"
 #include "hokku/error.h"
+#include "text/template/stack_guard.h"
 #include "text/template/value.h"
 
 namespace hokku::jinja {
@@ -59,6 +60,8 @@ class Runtime {
     /// Fuel for copying or comparing this many bytes, and for work on each character of them.
     bool spend_bytes(size_t bytes) { return spend(bytes / 64); }
     bool spend_scan(size_t bytes) { return spend(bytes / 8); }
+    /// Adds fuel, for input that justifies it.
+    void grant(uint64_t steps) { steps_left_ += steps; }
     [[nodiscard]] uint64_t steps_left() const { return steps_left_; }
     /// Fails where `bytes` more would not fit into the budget; to be asked before allocating.
     bool reserve(size_t bytes);
@@ -68,6 +71,8 @@ class Runtime {
     bool check_key(const Value& key);
     [[nodiscard]] const TemplateLimits& limits() const { return limits_; }
     Heap& heap() { return heap_; }
+    /// Measures the stack from where the runtime was made.
+    [[nodiscard]] const StackGuard& stack() const { return stack_; }
 
     // Makers.
     Value string(Text text);
@@ -109,6 +114,7 @@ class Runtime {
     const TemplateLimits limits_;
     Heap heap_;  // first among the members that own values
     uint64_t steps_left_;
+    const StackGuard stack_;
     std::optional<Error> error_;
     std::tm now_{};
 };
