@@ -37,6 +37,7 @@ struct TemplateLimits {
 /// Errors : bad_template with line and column, or with the template's own raise_exception text;
 ///          limit_exceeded.
 /// Threads: immutable after parse; render is re-entrant.
+/// Source : Jinja 3.1 as transformers sets it up; docs/architecture.md says where we differ.
 class ChatTemplate {
   public:
     static Result<ChatTemplate> parse(std::string_view source, TemplateLimits limits = {});

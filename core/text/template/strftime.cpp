@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/template/strftime.h"
 
-#include <fmt/format.h>
-
 #include <array>
 
 namespace hokku::jinja {
@@ -48,81 +46,87 @@ std::pair<int, int> iso_week(const std::tm& time) {
     return {year, week};
 }
 
-std::string_view name(std::string_view full, bool is_short) {
-    return is_short ? full.substr(0, 3) : full;
+struct Number {
+    int value = 0;
+    size_t width = 2;
+    char pad = '0';
+};
+
+// The conversions that print one number.
+std::optional<Number> number_of(char kind, const std::tm& time) {
+    const int year = time.tm_year + 1900;
+    const int hour12 = time.tm_hour % 12 == 0 ? 12 : time.tm_hour % 12;
+    const int after_monday = (time.tm_wday + 6) % 7;
+    switch (kind) {
+        case 'C':
+            return Number{year / 100};
+        case 'd':
+            return Number{time.tm_mday};
+        case 'e':
+            return Number{time.tm_mday, 2, ' '};
+        case 'g':
+            return Number{iso_week(time).first % 100};
+        case 'G':
+            return Number{iso_week(time).first, 4};
+        case 'H':
+            return Number{time.tm_hour};
+        case 'I':
+            return Number{hour12};
+        case 'j':
+            return Number{time.tm_yday + 1, 3};
+        case 'k':
+            return Number{time.tm_hour, 2, ' '};
+        case 'l':
+            return Number{hour12, 2, ' '};
+        case 'm':
+            return Number{time.tm_mon + 1};
+        case 'M':
+            return Number{time.tm_min};
+        case 'S':
+            return Number{time.tm_sec};
+        case 'u':
+            return Number{time.tm_wday == 0 ? 7 : time.tm_wday, 1};
+        case 'U':
+            return Number{(time.tm_yday + 7 - time.tm_wday) / 7};
+        case 'V':
+            return Number{iso_week(time).second};
+        case 'w':
+            return Number{time.tm_wday, 1};
+        case 'W':
+            return Number{(time.tm_yday + 7 - after_monday) / 7};
+        case 'y':
+            return Number{year % 100};
+        case 'Y':
+            return Number{year, 1};
+        default:
+            return std::nullopt;
+    }
 }
 
-// One conversion; `pad` is '0', '_' or '-' as glibc's flags.
-std::string convert(char kind, char pad, const std::tm& time) {
-    const auto number = [pad](int value, size_t width, char default_pad = '0') {
-        const char fill = pad == 0 ? default_pad : pad == '_' ? ' ' : '0';
-        std::string digits = std::to_string(value);
-        if (pad != '-' && digits.size() < width) digits.insert(0, width - digits.size(), fill);
-        return digits;
-    };
-    const auto day = kDays[static_cast<size_t>(time.tm_wday)];
-    const auto month = kMonths[static_cast<size_t>(time.tm_mon)];
-    const int hour12 = time.tm_hour % 12 == 0 ? 12 : time.tm_hour % 12;
+// All others; what is none stays as it is.
+std::string text_of(char kind, const std::tm& time) {
+    const std::string_view day = kDays[static_cast<size_t>(time.tm_wday)];
+    const std::string_view month = kMonths[static_cast<size_t>(time.tm_mon)];
     switch (kind) {
         case 'a':
-            return std::string(name(day, true));
+            return std::string(day.substr(0, 3));
         case 'A':
             return std::string(day);
         case 'b':
         case 'h':
-            return std::string(name(month, true));
+            return std::string(month.substr(0, 3));
         case 'B':
             return std::string(month);
-        case 'C':
-            return number((time.tm_year + 1900) / 100, 2);
-        case 'd':
-            return number(time.tm_mday, 2);
-        case 'e':
-            return number(time.tm_mday, 2, ' ');
         case 'f':
             return "000000";
-        case 'g':
-            return number(iso_week(time).first % 100, 2);
-        case 'G':
-            return number(iso_week(time).first, 4);
-        case 'H':
-            return number(time.tm_hour, 2);
-        case 'I':
-            return number(hour12, 2);
-        case 'j':
-            return number(time.tm_yday + 1, 3);
-        case 'k':
-            return number(time.tm_hour, 2, ' ');
-        case 'l':
-            return number(hour12, 2, ' ');
-        case 'm':
-            return number(time.tm_mon + 1, 2);
-        case 'M':
-            return number(time.tm_min, 2);
         case 'n':
             return "\n";
         case 'p':
             return time.tm_hour < 12 ? "AM" : "PM";
         case 'P':
             return time.tm_hour < 12 ? "am" : "pm";
-        case 'S':
-            return number(time.tm_sec, 2);
         case 't':
             return "\t";
-        case 'u':
-            return number(time.tm_wday == 0 ? 7 : time.tm_wday, 1);
-        case 'U':
-            return number((time.tm_yday + 7 - time.tm_wday) / 7, 2);
-        case 'V':
-            return number(iso_week(time).second, 2);
-        case 'w':
-            return number(time.tm_wday, 1);
-        case 'W':
-            return number((time.tm_yday + 7 - (time.tm_wday + 6) % 7) / 7, 2);
-        case 'y':
-            return number((time.tm_year + 1900) % 100, 2);
-        case 'Y':
-            return std::to_string(time.tm_year + 1900);
         case 'c':
             return format_time("%a %b %e %H:%M:%S %Y", time);
         case 'D':
@@ -145,6 +149,18 @@ std::string convert(char kind, char pad, const std::tm& time) {
         default:
             return std::string("%") + kind;
     }
+}
+
+// One conversion; `flag` is '0', '_' or '-' as glibc's, 0 for none.
+std::string convert(char kind, char flag, const std::tm& time) {
+    const auto number = number_of(kind, time);
+    if (!number) return text_of(kind, time);
+    const char pad = flag == 0 ? number->pad : flag == '_' ? ' ' : '0';
+    std::string digits = std::to_string(number->value);
+    if (flag != '-' && digits.size() < number->width) {
+        digits.insert(0, number->width - digits.size(), pad);
+    }
+    return digits;
 }
 
 }  // namespace
