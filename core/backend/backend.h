@@ -80,8 +80,6 @@ class Backend {
 
 /// Bytes of KV pool that one block takes for this model on the CPU.
 uint64_t cpu_kv_block_bytes(const Model& model);
-/// Weight bytes that the CPU reads to decode one token; of experts only those used.
-uint64_t cpu_bytes_per_token(const Model& model);
 /// Whether the backend would take the plain kernels, an order of magnitude slower than the rest.
 bool cpu_kernels_are_reference();
 

@@ -72,7 +72,8 @@ Result<void> Generation::begin() {
                                  prompt_.size(), info.context_tokens),
                      "prompt", "a shorter prompt or a longer context"};
     for (const TokenId token : prompt_) sampler_->accept(token);
-    sequence_ = request_.reuse_cached_prefix ? session_.kv.open(prompt_) : session_.kv.open_empty();
+    sequence_ = request_.reuse_cached_prefix ? session_.kv.open(prompt_, loaded.least_prefill_rows)
+                                             : session_.kv.open_empty();
     result_.stats.cached_tokens = sequence_.length();
 
     size_t most_tokens = info.context_tokens - prompt_.size() + 1;
@@ -89,7 +90,10 @@ Result<void> Generation::begin() {
 Generation::Next Generation::next(uint32_t max_tokens) const {
     if (!is_prefilling()) return {std::span(result_.tokens).last(1), true};
     const auto rest = std::span<const TokenId>(prompt_).subspan(sequence_.length());
-    return {rest.first(std::min<size_t>(rest.size(), max_tokens)), rest.size() <= max_tokens};
+    if (rest.size() <= max_tokens) return {rest, true};
+    const size_t left_over = rest.size() - max_tokens;
+    const size_t least = session_.loaded.least_prefill_rows;
+    return {rest.first(max_tokens - (left_over < least ? least - left_over : 0)), false};
 }
 
 Result<void> Generation::accept(std::span<const float> logits) {

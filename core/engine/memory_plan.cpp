@@ -17,7 +17,9 @@ ContextPlan plan_of(const ContextRequest& request, uint32_t tokens) {
     ContextPlan plan;
     plan.context_tokens = tokens;
     plan.num_kv_blocks = (tokens - 1) / request.block_tokens + 2;
-    plan.kv_bytes = plan.num_kv_blocks * request.kv_block_bytes;
+    plan.kv_bytes = request.kv_block_bytes > UINT64_MAX / plan.num_kv_blocks
+                        ? UINT64_MAX
+                        : plan.num_kv_blocks * request.kv_block_bytes;
     return plan;
 }
 

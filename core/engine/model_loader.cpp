@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <optional>
 
 #include "base/path_text.h"
@@ -16,19 +17,37 @@
 namespace hokku {
 namespace {
 
-/// Rows of one prefill step. More use the weights better; fewer make it stop sooner, as a step can
-/// only be stopped between layers. From the time of a layer at 150 GFLOP/s (tuned on 2 cores of
-/// Zen 4, 2026-11): a layer of 512 rows of a 0.5 B model takes 0.1 s.
-uint32_t choose_step_tokens(const ModelSpec& spec, uint64_t bytes_per_token, bool is_exact) {
-    constexpr uint64_t kMaxLayerWork = uint64_t{10'000'000'000};
-    const uint64_t layer_weights = std::max<uint64_t>(
-        bytes_per_token * 2 / std::max(spec.num_layers, 1u), 1);  // about four bits a weight
-    const uint64_t rows = kMaxLayerWork / (2 * layer_weights);
-    const uint64_t most = is_exact ? 32 : 512;
-    return static_cast<uint32_t>(std::clamp<uint64_t>(rows, 16, most));
+constexpr uint32_t kMaxStepLogits = 32;
+
+/// More than the rows that the CPU backend multiplies by its vector kernels.
+constexpr uint32_t kLeastPrefillRows = 12;
+
+/// Weights that a token meets in the largest layer.
+uint64_t largest_layer_weights(const GgufFile& file, const ModelSpec& spec) {
+    std::vector<uint64_t> weights(spec.num_layers, 0);
+    for (const GgufTensor& tensor : file.tensors()) {
+        constexpr std::string_view kPrefix = "blk.";
+        if (tensor.name.substr(0, kPrefix.size()) != kPrefix) continue;
+        const std::string_view digits = tensor.name.substr(kPrefix.size());
+        uint32_t layer = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), layer);
+        if (layer >= weights.size()) continue;
+        const auto& experts = spec.layers[layer].ffn.experts;
+        const uint64_t num_used = experts && tensor.ne[2] > 1 ? experts->num_used : tensor.ne[2];
+        weights[layer] += tensor.ne[0] * tensor.ne[1] * num_used;
+    }
+    return weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
 }
 
-constexpr uint32_t kMaxStepLogits = 32;
+/// Rows of one prefill step. More use the weights better; fewer make it stop sooner, as a step can
+/// only be stopped between layers: 0.1 s at 150 GFLOP/s, what 2 cores of Zen 4 do (2026-11), and
+/// a sixteenth of that in scalar code.
+uint32_t choose_step_tokens(uint64_t layer_weights, bool is_exact) {
+    constexpr uint64_t kMaxLayerWork = uint64_t{15'000'000'000};
+    const uint64_t rows = (is_exact ? kMaxLayerWork / 16 : kMaxLayerWork) /
+                          (2 * std::max<uint64_t>(layer_weights, 1));
+    return static_cast<uint32_t>(std::clamp<uint64_t>(rows / 32 * 32, 2 * kLeastPrefillRows, 512));
+}
 
 uint64_t tensor_bytes(const GgufFile& file) {
     uint64_t bytes = 0;
@@ -159,9 +178,10 @@ class GgufModelLoader : public ModelLoader {
                        const LoadControl& control) override {
         HOKKU_CHECK(control.report(0.92));
         loaded.max_step_logits = kMaxStepLogits;
+        loaded.least_prefill_rows = kLeastPrefillRows;
         // The kernels are known only once a backend is there, so they are asked for by name.
         loaded.max_step_tokens =
-            choose_step_tokens(loaded.model->spec(), cpu_bytes_per_token(*loaded.model),
+            choose_step_tokens(largest_layer_weights(*loaded.file, loaded.model->spec()),
                                options.exact || cpu_kernels_are_reference());
         HOKKU_TRY(loaded.backend,
                   make_cpu_backend(*loaded.model, {.num_threads = options.num_threads,

@@ -43,10 +43,11 @@ void KvCache::use_block(Sequence& sequence, uint32_t block) {
     sequence.table_.push_back(block);
 }
 
-Sequence KvCache::open(std::span<const int32_t> prompt) {
+Sequence KvCache::open(std::span<const int32_t> prompt, uint32_t least_left) {
+    assert(least_left > 0 && "without an evaluated token there are no logits");
     Sequence sequence = open_empty();
-    if (prompt.empty()) return sequence;
-    std::span<const int32_t> wanted = prompt.first(prompt.size() - 1);
+    std::span<const int32_t> wanted =
+        prompt.first(prompt.size() - std::min<size_t>(prompt.size(), least_left));
     uint32_t parent = PrefixTree::kRoot;
     while (!wanted.empty()) {
         const PrefixTree::Match match =

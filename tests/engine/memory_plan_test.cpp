@@ -88,3 +88,12 @@ TEST_CASE("memory plan: a context that was asked for is had or refused with numb
 TEST_CASE("memory plan: where the memory is not known nothing is refused", "[engine][quick]") {
     CHECK(plan_context(request_of(0), SystemMemory{}).value().context_tokens == 32768);
 }
+
+TEST_CASE("memory plan: a hostile model's sizes do not wrap", "[engine][quick]") {
+    ContextRequest request = request_of(0);
+    request.trained_context = UINT32_MAX;
+    request.kv_block_bytes = uint64_t{1} << 60;
+    const auto refused = plan_context(request, SystemMemory{1024 * kMiB, 512 * kMiB});
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::limit_exceeded);
+}

@@ -88,6 +88,9 @@ TEST_CASE("KvCache: the last token of a prompt is always left to evaluate", "[kv
         pool.fill(counting(0, num_cached));
         for (size_t length = 1; length <= num_cached; ++length)
             CHECK(pool.cache.open(counting(0, length)).length() == length - 1);
+        for (size_t length = 1; length <= num_cached; ++length)
+            CHECK(pool.cache.open(counting(0, length), 3).length() ==
+                  (length > 3 ? length - 3 : 0));
     }
 }
 

@@ -258,10 +258,6 @@ uint64_t cpu_kv_block_bytes(const Model& model) {
     return cpu::KvPool::block_bytes(model.spec());
 }
 
-uint64_t cpu_bytes_per_token(const Model& model) {
-    return cpu::bytes_per_token(model.spec(), model.weights());
-}
-
 bool cpu_kernels_are_reference() {
     const auto kernels = cpu::select_kernels();
     return kernels.ok() && (*kernels)->name == std::string_view("reference");
