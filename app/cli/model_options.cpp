@@ -2,6 +2,8 @@
 #include "model_options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <sstream>
 
 #include "console.h"
 #include "hokku/library.h"
@@ -9,7 +11,26 @@
 namespace hokku::cli {
 
 CLI::Validator in_range(double least, double most) {
-    return CLI::Range(least, most).description("");
+    const auto check = [=](std::string& text) -> std::string {
+        double value = 0;
+        // Written so that not-a-number is out of range.
+        if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
+        std::ostringstream expected;
+        expected.precision(12);
+        expected << "\"" << text << "\" is not a number from " << least << " to " << most;
+        return expected.str();
+    };
+    return CLI::Validator(check, "");
+}
+
+CLI::Validator is_unsigned() {
+    const auto check = [](std::string& text) -> std::string {
+        uint64_t value = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return {};
+        return "\"" + text + "\" is not a whole number from 0 to 18446744073709551615";
+    };
+    return CLI::Validator(check, "");
 }
 
 void add_model_options(CLI::App* command, ModelOptions& options) {

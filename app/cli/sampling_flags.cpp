@@ -34,7 +34,8 @@ Result<std::pair<int32_t, float>> parse_bias(std::string_view text) {
     const std::string_view id_text = text.substr(0, cut), value_text = text.substr(cut + 1);
     int32_t id = 0;
     const auto id_read = std::from_chars(id_text.data(), id_text.data() + id_text.size(), id);
-    if (id_read.ec != std::errc() || id_read.ptr != id_text.data() + id_text.size()) return error();
+    if (id_read.ec != std::errc() || id_read.ptr != id_text.data() + id_text.size() || id < 0)
+        return error();
     float value = 0;
     const auto read =
         std::from_chars(value_text.data(), value_text.data() + value_text.size(), value);
@@ -76,11 +77,12 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
         "0 always takes the likeliest token");
     command->add_option("--seed", options.seed, "Repeats a run; else drawn at random and shown")
         ->type_name("N")
+        ->check(is_unsigned())
         ->group("Sampling");
     add("--top-k", options.top_k, 0, kMostTokens, "Keep the N likeliest; 0: all");
     add("--top-p", options.top_p, 0.0f, 1.0f, "Keep the smallest set with this mass; 1: all");
     add("--min-p", options.min_p, 0.0f, 1.0f, "Drop what is below this share of the best; 0: none");
-    add("--repeat-penalty", options.repeat_penalty, 0.0f, kMost,
+    add("--repeat-penalty", options.repeat_penalty, 1e-3f, kMost,
         "1: none; if not given 1.1, or none at --temp 0");
     add("--frequency-penalty", options.frequency_penalty, -kMost, kMost, "0: none");
     add("--presence-penalty", options.presence_penalty, -kMost, kMost, "0: none");

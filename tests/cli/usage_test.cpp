@@ -21,6 +21,28 @@ TEST_CASE("hokku: wrong usage exits with 2 and keeps stdout empty", "[cli][quick
     }
 }
 
+TEST_CASE("hokku run: option values that no model allows are wrong usage", "[cli][quick]") {
+    const std::vector<std::vector<std::string>> wrong = {{"--seed", "-1"},
+                                                         {"--seed", "18446744073709551616"},
+                                                         {"--seed", "1.5"},
+                                                         {"--temp", "nan"},
+                                                         {"--top-p", "nan"},
+                                                         {"--min-p", "nan"},
+                                                         {"--repeat-penalty", "nan"},
+                                                         {"--repeat-penalty", "0"},
+                                                         {"--top-k", "-1"},
+                                                         {"--logit-bias", "-1=1"}};
+    for (const std::vector<std::string>& option : wrong) {
+        CAPTURE(option);
+        std::vector<std::string> arguments = {"run", "-p", "hi"};
+        arguments.insert(arguments.end(), option.begin(), option.end());
+        const HokkuRun run = run_hokku(arguments);
+        CHECK(run.status == 2);
+        CHECK(run.out.empty());
+        CHECK(run.err.find(option[1]) != std::string::npos);
+    }
+}
+
 TEST_CASE("hokku: every command has help on stdout and exits with 0", "[cli][quick]") {
     const HokkuRun all = run_hokku({"--help"});
     CHECK(all.status == 0);
