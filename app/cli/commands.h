@@ -25,6 +25,7 @@ void add_logits(CLI::App& app, Action& chosen);
 void add_perplexity(CLI::App& app, Action& chosen);
 void add_render(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
+void add_sample(CLI::App& app, Action& chosen);
 void add_tokenize(CLI::App& app, Action& chosen);
 
 }  // namespace hokku::cli

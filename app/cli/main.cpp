@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
     hokku::cli::add_render(app, chosen);
     hokku::cli::add_logits(app, chosen);
     hokku::cli::add_inspect(app, chosen);
+    hokku::cli::add_sample(app, chosen);
     hokku::cli::add_bench(app, chosen);
     hokku::cli::add_perplexity(app, chosen);
     hokku::cli::add_devices(app, chosen);
