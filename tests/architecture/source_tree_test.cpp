@@ -31,6 +31,7 @@ const std::map<std::string, std::string> kPublicHeaders = {
     {"prompt_part.h", "text"},
     {"sampling.h", "text"},  // plain data
     {"constraint.h", "constraint"},
+    {"llama_sampling.h", "sampling"},
 };
 
 struct Line {
