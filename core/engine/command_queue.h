@@ -14,7 +14,10 @@ namespace hokku {
 /// Threads: safe from any thread. pop() blocks.
 class CommandQueue {
   public:
-    using Command = std::function<void()>;
+    struct Command {
+        std::function<void()> run;
+        bool is_exclusive = false;  ///< Waits until no generation runs.
+    };
 
     void push(Command command) {
         {
@@ -28,10 +31,14 @@ class CommandQueue {
     std::optional<Command> pop() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return is_closed_ || !commands_.empty(); });
-        if (commands_.empty()) return std::nullopt;
-        Command command = std::move(commands_.front());
-        commands_.pop_front();
-        return command;
+        return take();
+    }
+
+    /// The next command if there is one and it is not exclusive. Does not wait.
+    std::optional<Command> pop_shared() {
+        const std::lock_guard lock(mutex_);
+        if (commands_.empty() || commands_.front().is_exclusive) return std::nullopt;
+        return take();
     }
 
     /// What is queued still runs.
@@ -44,6 +51,13 @@ class CommandQueue {
     }
 
   private:
+    std::optional<Command> take() {
+        if (commands_.empty()) return std::nullopt;
+        Command command = std::move(commands_.front());
+        commands_.pop_front();
+        return command;
+    }
+
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Command> commands_;

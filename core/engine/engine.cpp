@@ -10,11 +10,11 @@
 #include "engine/engine_access.h"
 #include "engine/engine_impl.h"
 #include "engine/evaluation.h"
-#include "engine/generation.h"
 #include "engine/model_loader.h"
 #include "engine/prompt.h"
 #include "engine/read_bandwidth.h"
 #include "engine/speed_measurement.h"
+#include "sampling/random.h"
 
 namespace hokku {
 namespace {
@@ -78,10 +78,22 @@ Result<void> LoadControl::report(double share) const {
 // ---- The inference thread ----
 
 Engine::Impl::Impl(std::unique_ptr<ModelLoader> model_loader)
-    : loader(std::move(model_loader)), thread([this] {
-          while (auto command = queue.pop()) (*command)();
-          session.reset();
-      }) {}
+    : loader(std::move(model_loader)), thread([this] { run_commands(); }) {}
+
+void Engine::Impl::run_commands() {
+    while (true) {
+        const bool is_idle = !scheduler || scheduler->is_idle();
+        if (const auto command = is_idle ? queue.pop() : queue.pop_shared()) {
+            command->run();
+        } else if (is_idle) {
+            break;
+        } else {
+            scheduler->step();
+        }
+    }
+    scheduler.reset();
+    session.reset();
+}
 
 Engine::Impl::~Impl() {
     closing.request_stop();
@@ -100,7 +112,7 @@ Result<T> Engine::Impl::run_and_wait(const std::function<Result<T>()>& work) {
     std::mutex done_mutex;
     std::condition_variable done;
     std::optional<Result<T>> outcome;
-    queue.push([&] {
+    const auto run = [&] {
         std::optional<Result<T>> value;
         try {
             value.emplace(work());
@@ -118,7 +130,8 @@ Result<T> Engine::Impl::run_and_wait(const std::function<Result<T>()>& work) {
         const std::lock_guard lock(done_mutex);
         outcome = std::move(value);
         done.notify_one();  // under the lock: the waiter's condition may be gone right after it
-    });
+    };
+    queue.push({.run = run, .is_exclusive = true});
     std::unique_lock lock(done_mutex);
     done.wait(lock, [&] { return outcome.has_value(); });
     return *std::move(outcome);
@@ -140,34 +153,29 @@ Result<ModelInfo> Engine::Impl::load(const LoadOptions& options, const LoadContr
     loaded.info.load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     session = std::make_unique<ModelSession>(std::move(loaded));
+    scheduler = std::make_unique<Scheduler>(*session);
     publish(&session->loaded);
     return session->loaded.info;
 }
 
 void Engine::Impl::unload() {
     publish(nullptr);
+    scheduler.reset();
     session.reset();
 }
 
-GenerationResult Engine::Impl::generate(const GenerationRequest& request,
-                                        const GenerationEvents& events, std::stop_token stop,
-                                        std::chrono::steady_clock::time_point submitted) {
-    GenerationResult result;
-    try {
-        result = session ? run_generation(*session, request, events, std::move(stop), submitted)
-                         : failed_result(no_model());
-    } catch (const std::exception& exception) {
-        result = failed_result({ErrorCode::out_of_memory, exception.what(), "", ""});
-    } catch (...) {
-        result = failed_result({ErrorCode::bad_argument,
-                                "a callback threw something that is not a std::exception", "",
-                                "callbacks that do not throw"});
+void Engine::Impl::generate(std::vector<GenerationJob> jobs) {
+    if (scheduler) return scheduler->submit_group(std::move(jobs));
+    for (GenerationJob& job : jobs) {
+        GenerationResult result = failed_result(no_model());
+        try {
+            if (job.events.on_finished) job.events.on_finished(result);
+        } catch (...) {  // there is nobody left to tell
+        }
+        const auto on_done = std::move(job.on_done);
+        job = GenerationJob();  // what the callbacks hold is free before anybody goes on
+        on_done(std::move(result));
     }
-    try {
-        if (events.on_finished) events.on_finished(result);
-    } catch (...) {  // there is nobody left to tell
-    }
-    return result;
 }
 
 Result<void> Engine::Impl::evaluate(const EvaluateRequest& request) {
@@ -262,26 +270,41 @@ std::shared_ptr<const ChatTemplate> Engine::chat_template() const {
     return impl_->text ? impl_->text->chat_template : nullptr;
 }
 
-GenerationHandle Engine::generate(GenerationRequest request, GenerationEvents events) {
-    struct Job {
-        GenerationRequest request;
-        GenerationEvents events;
-    };
+std::vector<GenerationHandle> Engine::Impl::queue_jobs(GenerationRequest request,
+                                                       std::vector<GenerationEvents> events) {
     const auto submitted = std::chrono::steady_clock::now();
-    // Shared because a std::function must be copyable; only the inference thread uses it.
-    auto job = std::make_shared<Job>(Job{std::move(request), std::move(events)});
-    auto state = std::make_shared<GenerationHandle::State>(impl_->thread.get_id());
-    impl_->add_live(state);
-    impl_->queue.push([impl = impl_.get(), job = std::move(job), state, submitted]() mutable {
-        GenerationResult result =
-            impl->generate(job->request, job->events, state->stop.get_token(), submitted);
-        job.reset();  // what the callbacks hold is free before anybody who waits goes on
-        impl->remove_live(state);
-        state->finish(std::move(result));
-    });
-    GenerationHandle handle;
-    handle.state_ = std::move(state);
-    return handle;
+    // Shared because a std::function must be copyable; only the inference thread uses them.
+    const auto jobs = std::make_shared<std::vector<GenerationJob>>();
+    std::vector<GenerationHandle> handles(events.size());
+    for (size_t i = 0; i < events.size(); ++i) {
+        auto state = std::make_shared<GenerationHandle::State>(thread.get_id());
+        add_live(state);
+        handles[i].state_ = state;
+        GenerationJob job{.request = request,
+                          .events = std::move(events[i]),
+                          .stop = state->stop.get_token(),
+                          .submitted = submitted,
+                          .on_done = [this, state](GenerationResult result) {
+                              remove_live(state);
+                              state->finish(std::move(result));
+                          }};
+        if (request.sampling.seed) job.request.sampling.seed = *request.sampling.seed + i;
+        jobs->push_back(std::move(job));
+    }
+    queue.push({.run = [this, jobs] { generate(std::move(*jobs)); }});
+    return handles;
+}
+
+GenerationHandle Engine::generate(GenerationRequest request, GenerationEvents events) {
+    std::vector<GenerationEvents> one;
+    one.push_back(std::move(events));
+    return std::move(impl_->queue_jobs(std::move(request), std::move(one)).front());
+}
+
+std::vector<GenerationHandle> Engine::generate_many(GenerationRequest request,
+                                                    std::vector<GenerationEvents> events) {
+    if (!request.sampling.seed) request.sampling.seed = draw_seed();
+    return impl_->queue_jobs(std::move(request), std::move(events));
 }
 
 Result<void> Engine::evaluate(const EvaluateRequest& request) {

@@ -15,6 +15,7 @@
 #include "engine/generation_state.h"
 #include "engine/loaded_model.h"
 #include "engine/model_session.h"
+#include "engine/scheduler.h"
 #include "hokku/engine.h"
 
 namespace hokku {
@@ -30,12 +31,15 @@ struct Engine::Impl {
 
     Result<ModelInfo> load(const LoadOptions& options, const LoadControl& control);
     void unload();
-    GenerationResult generate(const GenerationRequest& request, const GenerationEvents& events,
-                              std::stop_token stop,
-                              std::chrono::steady_clock::time_point submitted);
+    void generate(std::vector<GenerationJob> jobs);
     Result<void> evaluate(const EvaluateRequest& request);
     Result<Timing> measure_speed(const TimingRequest& request);
     Result<double> measure_bandwidth();
+    /// What the inference thread does until the queue is closed.
+    void run_commands();
+    /// Has the jobs of one prompt done, and whoever waits for their handles told.
+    std::vector<GenerationHandle> queue_jobs(GenerationRequest request,
+                                             std::vector<GenerationEvents> events);
 
     void publish(const LoadedModel* loaded);
     void add_live(const std::shared_ptr<GenerationHandle::State>& state);
@@ -47,6 +51,7 @@ struct Engine::Impl {
     // Of the inference thread.
     std::unique_ptr<ModelLoader> loader;
     std::unique_ptr<ModelSession> session;
+    std::unique_ptr<Scheduler> scheduler;  ///< There whenever the session is.
 
     // Shared, under the mutex.
     mutable std::mutex mutex;

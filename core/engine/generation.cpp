@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cassert>
 #include <exception>
-#include <new>
 
 #include "base/try.h"
 #include "engine/prompt.h"
@@ -43,15 +42,15 @@ double rate(double count, double seconds) {
 }  // namespace
 
 Generation::Generation(ModelSession& session, const GenerationRequest& request,
-                       const GenerationEvents& events, std::stop_token stop,
-                       Clock::time_point submitted)
-    : session_(session),
-      request_(request),
-      events_(events),
-      stop_(std::move(stop)),
-      submitted_(submitted) {}
+                       const GenerationEvents& events, Clock::time_point submitted)
+    : session_(session), request_(request), events_(events), submitted_(submitted) {}
 
 Result<void> Generation::begin() {
+    HOKKU_TRY(std::vector<TokenId> prompt, make_prompt(request_, *session_.loaded.text));
+    return begin_with(std::move(prompt));
+}
+
+Result<void> Generation::begin_with(std::vector<TokenId> prompt) {
     const LoadedModel& loaded = session_.loaded;
     const ModelInfo& info = loaded.info;
     HOKKU_TRY(Sampler sampler,
@@ -63,7 +62,7 @@ Result<void> Generation::begin() {
     stream_.emplace(*loaded.text->tokenizer, request_.keep_special);
     if (events_.on_token) logprobs_.emplace(info.num_vocab);
 
-    HOKKU_TRY(prompt_, make_prompt(request_, *loaded.text));
+    prompt_ = std::move(prompt);
     HOKKU_CHECK(validate_tokens(prompt_, info.num_vocab));
     result_.stats.prompt_tokens = static_cast<uint32_t>(prompt_.size());
     if (prompt_.size() > info.context_tokens)
@@ -72,10 +71,13 @@ Result<void> Generation::begin() {
                                  prompt_.size(), info.context_tokens),
                      "prompt", "a shorter prompt or a longer context"};
     for (const TokenId token : prompt_) sampler_->accept(token);
-    sequence_ = request_.reuse_cached_prefix ? session_.kv.open(prompt_, loaded.least_prefill_rows)
-                                             : session_.kv.open_empty();
-    result_.stats.cached_tokens = sequence_.length();
+    reserve_memory();
+    return {};
+}
 
+/// So that decoding does not allocate.
+void Generation::reserve_memory() {
+    const ModelInfo& info = session_.loaded.info;
     size_t most_tokens = info.context_tokens - prompt_.size() + 1;
     if (request_.max_tokens > 0) most_tokens = std::min<size_t>(most_tokens, request_.max_tokens);
     result_.tokens.reserve(most_tokens);
@@ -83,28 +85,77 @@ Result<void> Generation::begin() {
     constexpr size_t kLongTokenBytes = 64, kManyBytes = size_t{1} << 20;
     result_.text.reserve(std::min(most_tokens * kLongTokenBytes, kManyBytes + most_tokens * 16));
     token_event_.top.reserve(std::min(request_.num_top_logprobs, info.num_vocab));
-    prefill_start_ = Clock::now();
-    return call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens);
 }
 
+std::vector<TokenId> Generation::history() const {
+    std::vector<TokenId> tokens = prompt_;
+    tokens.insert(tokens.end(), result_.tokens.begin(), result_.tokens.end());
+    return tokens;
+}
+
+// What remains of the prompt is evaluated by no fewer rows than the first time.
+Result<void> Generation::open() {
+    KvCache& kv = session_.kv;
+    GenerationStats& stats = result_.stats;
+    const bool is_untouched = stats.forward_tokens == 0 && !has_tokens();
+    if (is_untouched && !request_.reuse_cached_prefix) {
+        sequence_ = kv.open_empty();
+    } else {
+        const std::vector<TokenId> tokens = history();
+        size_t wanted = std::min<size_t>(kv.num_cached(tokens), tokens.size() - 1);
+        if (wanted < prompt_.size()) {
+            const size_t least = session_.loaded.least_prefill_rows;
+            wanted = std::min(wanted, prompt_.size() - std::min(prompt_.size(), least));
+        }
+        sequence_ = kv.open(tokens, static_cast<uint32_t>(tokens.size() - wanted));
+    }
+    if (is_untouched) stats.cached_tokens = sequence_.length();
+    if (is_opened_) return {};
+    is_opened_ = true;
+    prefill_start_ = Clock::now();
+    return call_user(events_.on_prefill, sequence_.length(), stats.prompt_tokens);
+}
+
+Result<void> Generation::join(const Generation& leader, std::span<const float> logits) {
+    HOKKU_CHECK(begin_with(leader.prompt_));
+    assert(leader.sequence_.length() == prompt_.size() && "the leader is not at its prompt's end");
+    auto forked = session_.kv.fork(leader.sequence_);
+    if (forked.ok()) sequence_ = std::move(forked).value();
+    is_opened_ = true;
+    result_.stats.cached_tokens = result_.stats.prompt_tokens;
+    prefill_start_ = Clock::now();
+    HOKKU_CHECK(
+        call_user(events_.on_prefill, result_.stats.prompt_tokens, result_.stats.prompt_tokens));
+    return accept_token(logits);
+}
+
+uint32_t Generation::num_pending() const {
+    const size_t total = prompt_.size() + result_.tokens.size();
+    return static_cast<uint32_t>(total - sequence_.length());
+}
+
+// Drawn tokens that are evaluated again go through in such numbers as round like single ones.
 Generation::Next Generation::next(uint32_t max_tokens) const {
-    if (!is_prefilling()) return {std::span(result_.tokens).last(1), true};
+    if (!is_prefilling()) {
+        const auto rest =
+            std::span<const TokenId>(result_.tokens).subspan(sequence_.length() - prompt_.size());
+        const size_t count =
+            std::min({rest.size(), size_t{max_tokens}, size_t{session_.loaded.max_decode_rows}});
+        return {rest.first(count), count == rest.size()};
+    }
     const auto rest = std::span<const TokenId>(prompt_).subspan(sequence_.length());
-    if (rest.size() <= max_tokens) return {rest, true};
+    if (rest.size() <= max_tokens) return {rest, !has_tokens()};
     const size_t left_over = rest.size() - max_tokens;
     const size_t least = session_.loaded.least_prefill_rows;
     return {rest.first(max_tokens - (left_over < least ? least - left_over : 0)), false};
 }
 
-Result<void> Generation::accept(std::span<const float> logits) {
-    const size_t num_stored = result_.stats.cached_tokens + result_.stats.forward_tokens;
-    result_.stats.forward_tokens += static_cast<uint32_t>(sequence_.length() - num_stored);
-    const bool was_prefill = result_.tokens.empty();
-    if (was_prefill)
+Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits) {
+    result_.stats.forward_tokens += num_rows;
+    if (!has_tokens())
         HOKKU_CHECK(call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens));
-    if (is_prefilling()) return {};
-    assert(sequence_.length() == prompt_.size() + result_.tokens.size() &&
-           "the position of the next token follows from what is stored");
+    if (logits.empty()) return {};
+    assert(num_pending() == 0 && "the position of the next token follows from what is stored");
     return accept_token(logits);
 }
 
@@ -173,8 +224,11 @@ void Generation::fail(Error error) {
     std::optional<Error> cause;
     if (error.code != ErrorCode::cancelled) cause = std::move(error);
     if (!is_finished_) {
-        auto flushed = finish(cause ? StopReason::failed : StopReason::cancelled);
-        if (!flushed.ok() && !cause) cause = std::move(flushed).error();
+        try {
+            auto flushed = finish(cause ? StopReason::failed : StopReason::cancelled);
+            if (!flushed.ok() && !cause) cause = std::move(flushed).error();
+        } catch (const std::exception&) {  // no memory for the last of the text
+        }
     }
     if (!cause) return;
     result_.reason = StopReason::failed;
@@ -192,33 +246,6 @@ GenerationResult Generation::take_result() {
     }
     stats.peak_memory_mb = static_cast<double>(peak_process_memory()) / 1e6;
     return std::move(result_);
-}
-
-GenerationResult run_generation(ModelSession& session, const GenerationRequest& request,
-                                const GenerationEvents& events, std::stop_token stop,
-                                Generation::Clock::time_point submitted) {
-    Generation generation(session, request, events, stop, submitted);
-    const auto note = [&](Result<void> done) {
-        if (!done.ok()) generation.fail(std::move(done).error());
-    };
-    const auto run_step = [&]() -> Result<void> {
-        if (stop.stop_requested()) return Error{ErrorCode::cancelled, "cancelled", "", ""};
-        const Generation::Next next = generation.next(session.loaded.max_step_tokens);
-        HOKKU_TRY(const std::span<const float> logits,
-                  session.runner.run({.sequence = &generation.sequence(),
-                                      .tokens = next.tokens,
-                                      .num_logit_rows = next.wants_logits ? 1u : 0u,
-                                      .stop = stop}));
-        return generation.accept(logits);
-    };
-    try {
-        note(generation.begin());
-        while (!generation.is_finished()) note(run_step());
-    } catch (const std::bad_alloc&) {
-        generation.fail(
-            {ErrorCode::out_of_memory, "the system has no memory left for this request", "", ""});
-    }
-    return generation.take_result();
 }
 
 }  // namespace hokku

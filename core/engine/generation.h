@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "engine/model_session.h"
@@ -19,7 +18,9 @@
 
 namespace hokku {
 
-/// Life: begin(), then next(), a step, accept() until is_finished(), then take_result().
+/// Life: begin(), open(), then next(), a step, accept() until is_finished(), then take_result().
+/// In between, suspend() gives its blocks back and open() takes up again where it was: what is no
+/// longer cached is evaluated again, by steps that round as the first ones did.
 ///
 /// Threads: the inference thread only. accept() does not allocate once the prompt is through.
 class Generation {
@@ -28,28 +29,45 @@ class Generation {
 
     /// All must outlive it. `submitted` is when the request was made.
     Generation(ModelSession& session, const GenerationRequest& request,
-               const GenerationEvents& events, std::stop_token stop, Clock::time_point submitted);
+               const GenerationEvents& events, Clock::time_point submitted);
 
-    /// Makes the prompt, checks the options, takes what is cached.
+    /// Makes the prompt and checks the options.
     Result<void> begin();
+    /// Takes what is cached of its tokens. Reports that the first time.
+    Result<void> open();
+    void suspend() { sequence_ = Sequence(); }
+    /// Instead of begin() and open(): goes on from the prompt that `leader` has just evaluated for
+    /// a request that differs in its seed alone. Without a block for its copy it is suspended.
+    Result<void> join(const Generation& leader, std::span<const float> logits);
 
     struct Next {
         std::span<const TokenId> tokens;
         bool wants_logits = false;  ///< Of the last token.
     };
-    /// At most `max_tokens` tokens to be evaluated.
+    /// At most `max_tokens` tokens to be evaluated. Of a prompt longer than that it needs room for
+    /// two of the least prefill steps.
     [[nodiscard]] Next next(uint32_t max_tokens) const;
     /// Goes on after a step that evaluated what next() gave; logits [num_vocab] if wanted.
-    Result<void> accept(std::span<const float> logits);
+    Result<void> accept(uint32_t num_rows, std::span<const float> logits);
     /// Ends it; cancelled is a reason of its own, any other code is reported. The text is kept.
     void fail(Error error);
 
     [[nodiscard]] bool is_finished() const { return is_finished_; }
+    /// The prompt is being evaluated, for the first time or again.
+    [[nodiscard]] bool is_prefilling() const { return sequence_.length() < prompt_.size(); }
+    /// A token has been drawn.
+    [[nodiscard]] bool has_tokens() const { return !result_.tokens.empty(); }
     [[nodiscard]] Sequence& sequence() { return sequence_; }
+    [[nodiscard]] const Sequence& sequence() const { return sequence_; }
+    /// Tokens to be evaluated before the next one can be drawn.
+    [[nodiscard]] uint32_t num_pending() const;
+    /// The prompt and what was drawn. Allocates.
+    [[nodiscard]] std::vector<TokenId> history() const;
     [[nodiscard]] GenerationResult take_result();
 
   private:
-    [[nodiscard]] bool is_prefilling() const { return sequence_.length() < prompt_.size(); }
+    Result<void> begin_with(std::vector<TokenId> prompt);
+    void reserve_memory();
     Result<void> accept_token(std::span<const float> logits);
     Result<void> report_token(std::span<const float> logits, TokenId token);
     Result<void> emit(std::string_view text);
@@ -59,7 +77,6 @@ class Generation {
     ModelSession& session_;
     const GenerationRequest& request_;
     const GenerationEvents& events_;
-    std::stop_token stop_;
 
     std::vector<TokenId> prompt_;
     Sequence sequence_;
@@ -71,13 +88,9 @@ class Generation {
 
     GenerationResult result_;
     bool is_finished_ = false;
+    bool is_opened_ = false;  ///< Once, at least.
     bool has_text_ = false;
     Clock::time_point submitted_, prefill_start_, first_token_, last_token_;
 };
-
-/// Runs one generation from start to end, whatever happens in it.
-GenerationResult run_generation(ModelSession& session, const GenerationRequest& request,
-                                const GenerationEvents& events, std::stop_token stop,
-                                Generation::Clock::time_point submitted);
 
 }  // namespace hokku

@@ -23,13 +23,17 @@ struct LoadedModel {
     std::shared_ptr<const ModelText> text;  // shared with tokenize_request()
     std::unique_ptr<Backend> backend;
     uint32_t num_kv_blocks = 0;
-    uint32_t max_step_tokens = 0;  ///< Of the backend; also what one prefill step takes.
-    uint32_t max_step_logits = 0;
+    uint32_t max_step_tokens = 0;  ///< Of one prefill; the backend takes max_sequences more.
+    uint32_t max_step_logits = 0;  ///< At least max_sequences.
+    uint32_t max_sequences = 1;    ///< Generations that run together.
     /// A prompt is evaluated in steps of at least so many rows where it is long enough. A backend
     /// may compute fewer rows by other kernels, which round otherwise: what is drawn from a seed
     /// would then depend on how much of the prompt was cached. max_step_tokens is at least twice
     /// as many.
     uint32_t least_prefill_rows = 1;
+    /// Up to so many rows of one sequence round as single rows do. Less than least_prefill_rows,
+    /// or 1.
+    uint32_t max_decode_rows = 1;
     /// Whether a page of the weights could not be read: every step fails then. May be empty.
     std::function<bool()> has_read_fault;
     ModelInfo info;

@@ -178,16 +178,20 @@ class GgufModelLoader : public ModelLoader {
                        const LoadControl& control) override {
         HOKKU_CHECK(control.report(0.92));
         loaded.max_step_logits = kMaxStepLogits;
+        loaded.max_decode_rows = 1;
         loaded.least_prefill_rows = kLeastPrefillRows;
         // The kernels are known only once a backend is there, so they are asked for by name.
         loaded.max_step_tokens =
             choose_step_tokens(largest_layer_weights(*loaded.file, loaded.model->spec()),
                                options.exact || cpu_kernels_are_reference());
+        loaded.max_sequences = std::clamp(options.max_sequences, 1u, kMaxStepLogits);
+        loaded.info.max_sequences = loaded.max_sequences;
         HOKKU_TRY(loaded.backend,
                   make_cpu_backend(*loaded.model, {.num_threads = options.num_threads,
                                                    .exact = options.exact,
                                                    .num_kv_blocks = loaded.num_kv_blocks,
-                                                   .max_step_tokens = loaded.max_step_tokens,
+                                                   .max_step_tokens = loaded.max_step_tokens +
+                                                                      loaded.max_sequences,
                                                    .max_step_logits = kMaxStepLogits,
                                                    .context_tokens = loaded.info.context_tokens}));
         const BackendInfo& backend = loaded.backend->info();

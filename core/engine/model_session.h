@@ -16,7 +16,11 @@ struct ModelSession {
         : loaded(std::move(model)),
           kv(loaded.num_kv_blocks, kKvBlockTokens,
              [this](uint32_t from, uint32_t to) { loaded.backend->copy_block(from, to); }),
-          runner(*loaded.backend, kv, loaded.max_step_logits, loaded.has_read_fault) {}
+          runner(*loaded.backend, kv,
+                 {.max_tokens = loaded.max_step_tokens + loaded.max_sequences,
+                  .max_logits = loaded.max_step_logits,
+                  .max_sequences = loaded.max_sequences},
+                 loaded.has_read_fault) {}
 
     LoadedModel loaded;
     KvCache kv;

@@ -24,11 +24,25 @@ struct StepRequest {
     std::stop_token stop;
 };
 
+/// One sequence's share of a step of several.
+struct StepSlice {
+    Sequence* sequence = nullptr;
+    std::span<const int32_t> tokens;  ///< They follow those stored; one or more.
+    uint32_t num_logit_rows = 0;      ///< Logits of this many last tokens are wanted.
+};
+
+/// What a step may have, over all its sequences.
+struct StepLimits {
+    uint32_t max_tokens = 0;
+    uint32_t max_logits = 0;
+    uint32_t max_sequences = 1;
+};
+
 /// Threads: the thread that made it (asserted). No allocation after construction.
 class StepRunner {
   public:
     /// The backend and the cache must outlive it.
-    StepRunner(Backend& backend, KvCache& cache, uint32_t max_step_logits,
+    StepRunner(Backend& backend, KvCache& cache, const StepLimits& limits,
                std::function<bool()> has_read_fault);
 
     /// Logits [num_logit_rows, num_vocab], valid until the next call. After an error nothing of
@@ -36,10 +50,21 @@ class StepRunner {
     /// Errors : those of the backend; limit_exceeded; io when the model's file can no longer be
     ///          read.
     Result<std::span<const float>> run(const StepRequest& request);
+    /// The same for several sequences, in the order of the backend (Step): logits of the first
+    /// slice's rows, then of the next one's.
+    Result<std::span<const float>> run_several(std::span<const StepSlice> slices,
+                                               const std::stop_token& stop);
 
   private:
+    Result<std::span<const float>> run_slices(std::span<const StepSlice> slices,
+                                              std::span<const int32_t> tokens, StepTrace* trace,
+                                              const std::stop_token& stop);
+
     Backend& backend_;
     KvCache& cache_;
+    // Of the step in work, sized once.
+    std::vector<int32_t> tokens_;
+    std::vector<StepSequence> sequences_;
     std::vector<uint32_t> logit_rows_;
     std::function<bool()> has_read_fault_;
     std::thread::id owner_;

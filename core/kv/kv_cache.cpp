@@ -74,16 +74,48 @@ void KvCache::reuse_part(Sequence& sequence, PrefixTree::Match match) {
         sequence.length_ += match.num_tokens;
         return;
     }
-    allocator_.retain(match.block);  // not to be evicted to make room for its own copy
+    copy_part(sequence, match.block, match.num_tokens);
+}
+
+/// Goes on with a copy of a block's first tokens. False when there is no block for it.
+bool KvCache::copy_part(Sequence& sequence, uint32_t block, uint32_t num_tokens) {
+    allocator_.retain(block);  // not to be evicted to make room for its own copy
     const std::optional<uint32_t> copy = take_block();
     if (copy) {
-        copy_block_(match.block, *copy);
-        tree_.insert(*copy, tree_.parent(match.block));
-        tree_.extend(*copy, tree_.tokens(match.block).first(match.num_tokens));
+        copy_block_(block, *copy);
+        tree_.insert(*copy, tree_.parent(block));
+        tree_.extend(*copy, tree_.tokens(block).first(num_tokens));
         sequence.table_.push_back(*copy);
-        sequence.length_ += match.num_tokens;
+        sequence.length_ += num_tokens;
     }
-    allocator_.release(match.block);
+    allocator_.release(block);
+    return copy.has_value();
+}
+
+uint32_t KvCache::num_cached(std::span<const int32_t> tokens) const {
+    uint32_t count = 0, parent = PrefixTree::kRoot;
+    while (count < tokens.size()) {
+        const auto rest = tokens.subspan(count);
+        const PrefixTree::Match match =
+            tree_.find_child(parent, rest.first(std::min<size_t>(rest.size(), block_tokens_)));
+        count += match.num_tokens;
+        if (match.num_tokens < block_tokens_) break;
+        parent = match.block;
+    }
+    return count;
+}
+
+Result<Sequence> KvCache::fork(const Sequence& source) {
+    assert(source.cache_ == this && "the sequence belongs to another cache");
+    Sequence sequence = open_empty();
+    const uint32_t num_full = source.length_ / block_tokens_;
+    for (uint32_t i = 0; i < num_full; ++i) use_block(sequence, source.table_[i]);
+    sequence.length_ = num_full * block_tokens_;
+    const uint32_t rest = source.length_ - sequence.length_;
+    if (rest > 0 && !copy_part(sequence, source.table_[num_full], rest))
+        return Error{ErrorCode::limit_exceeded, "the KV cache has no block left for a copy", "",
+                     "one block"};
+    return sequence;
 }
 
 std::optional<uint32_t> KvCache::take_block() {
@@ -171,6 +203,44 @@ void KvCache::clear() {
 Result<void> KvCache::check_invariants() const {
     if (auto checked = allocator_.check_invariants(); !checked.ok()) return checked;
     return tree_.check_invariants();
+}
+
+Result<void> KvCache::check_invariants(std::span<const Sequence* const> all) const {
+    if (auto checked = check_invariants(); !checked.ok()) return checked;
+    std::vector<uint32_t> counts(num_blocks(), 0);
+    for (uint32_t block = 0; block < num_blocks(); ++block) counts[block] = tree_.contains(block);
+    for (const Sequence* sequence : all)
+        for (const uint32_t block : sequence->table_) ++counts[block];
+    for (uint32_t block = 0; block < num_blocks(); ++block) {
+        if (counts[block] != allocator_.ref_count(block))
+            return Error{ErrorCode::device,
+                         std::to_string(allocator_.ref_count(block)) + " references are counted",
+                         "KV block " + std::to_string(block), std::to_string(counts[block])};
+    }
+    return {};
+}
+
+Result<void> KvCache::check_contents(const Sequence& sequence,
+                                     std::span<const int32_t> tokens) const {
+    const auto broken = [](std::string what) {
+        return Error{ErrorCode::device, std::move(what), "KV sequence", ""};
+    };
+    if (sequence.length_ > tokens.size()) return broken("it is longer than its tokens");
+    if (sequence.table_.size() * block_tokens_ < sequence.length_)
+        return broken("its blocks do not hold its length");
+    uint32_t parent = PrefixTree::kRoot;
+    for (uint32_t start = 0; start < sequence.length_; start += block_tokens_) {
+        const uint32_t block = sequence.table_[start / block_tokens_];
+        const auto wanted =
+            tokens.subspan(start, std::min(block_tokens_, sequence.length_ - start));
+        if (!tree_.contains(block) || tree_.parent(block) != parent)
+            return broken("a block is not where the tree has it");
+        const auto stored = tree_.tokens(block);
+        if (!std::equal(stored.begin(), stored.end(), wanted.begin(), wanted.end()))
+            return broken("a block holds other tokens");
+        parent = block;
+    }
+    return {};
 }
 
 }  // namespace hokku

@@ -40,7 +40,7 @@ class Sequence {
 
 /// Life of a sequence: open(), then for each step reserve(), the backend's step, append().
 ///
-/// Threads: one thread at a time. Only open() allocates.
+/// Threads: one thread at a time. Only open() and fork() allocate.
 class KvCache {
   public:
     /// Copies the KV of one block over another: how the backend does it.
@@ -57,6 +57,12 @@ class KvCache {
     [[nodiscard]] Sequence open(std::span<const int32_t> prompt, uint32_t least_left = 1);
     /// A sequence without tokens.
     [[nodiscard]] Sequence open_empty();
+    /// How many tokens from the front of `tokens` are cached.
+    [[nodiscard]] uint32_t num_cached(std::span<const int32_t> tokens) const;
+    /// Another sequence with the same tokens: full blocks are shared, one that is not full is
+    /// copied. Both may go on in their own ways.
+    /// Errors : limit_exceeded when there is no block for the copy.
+    Result<Sequence> fork(const Sequence& source);
 
     /// Whether reserve() would succeed.
     [[nodiscard]] bool can_append(const Sequence& sequence, uint32_t num_tokens) const;
@@ -75,12 +81,19 @@ class KvCache {
     [[nodiscard]] uint32_t num_available() const;
     [[nodiscard]] uint32_t block_tokens() const { return block_tokens_; }
     [[nodiscard]] Result<void> check_invariants() const;
+    /// The same, and that every reference to a block is that of the tree or of one of `all`, the
+    /// sequences alive.
+    [[nodiscard]] Result<void> check_invariants(std::span<const Sequence* const> all) const;
+    /// Whether the blocks of a sequence hold exactly these tokens, in this order.
+    [[nodiscard]] Result<void> check_contents(const Sequence& sequence,
+                                              std::span<const int32_t> tokens) const;
 
   private:
     [[nodiscard]] uint32_t num_missing_blocks(const Sequence& sequence, uint32_t num_tokens) const;
     [[nodiscard]] std::optional<uint32_t> take_block();
     void use_block(Sequence& sequence, uint32_t block);
     void reuse_part(Sequence& sequence, PrefixTree::Match match);
+    bool copy_part(Sequence& sequence, uint32_t block, uint32_t num_tokens);
     void merge_twin(uint32_t& block);
 
     uint32_t block_tokens_;

@@ -147,7 +147,9 @@ class FakeLoader : public ModelLoader {
         loaded.info.path = options.path;
         loaded.info.num_vocab = fake_token::num_vocab;
         loaded.info.context_tokens = control_->context_tokens;
-        loaded.num_kv_blocks = (control_->context_tokens - 1) / kKvBlockTokens + 2;
+        loaded.num_kv_blocks = control_->num_kv_blocks;
+        if (loaded.num_kv_blocks == 0)
+            loaded.num_kv_blocks = (control_->context_tokens - 1) / kKvBlockTokens + 2;
         loaded.has_read_fault = [control = control_] { return control->read_fault.load(); };
         return loaded;
     }
@@ -158,6 +160,8 @@ class FakeLoader : public ModelLoader {
         loaded.max_step_tokens = control_->max_step_tokens;
         loaded.max_step_logits = control_->max_step_logits;
         loaded.least_prefill_rows = control_->least_prefill_rows;
+        loaded.max_decode_rows = control_->max_decode_rows;
+        loaded.max_sequences = control_->max_sequences;
         loaded.backend = std::make_unique<FakeBackend>(control_, loaded.num_kv_blocks);
         return {};
     }
@@ -208,8 +212,19 @@ Script answering(std::string text) {
     };
 }
 
+std::unique_ptr<ModelLoader> make_fake_loader(std::shared_ptr<FakeControl> control) {
+    return std::make_unique<FakeLoader>(std::move(control));
+}
+
+LoadedModel load_fake_model(std::shared_ptr<FakeControl> control) {
+    FakeLoader loader(std::move(control));
+    LoadedModel loaded = loader.open({.path = "fake.gguf"}, {}).value();
+    static_cast<void>(loader.start(loaded, {}, {}).ok());
+    return loaded;
+}
+
 std::unique_ptr<Engine> make_fake_engine(std::shared_ptr<FakeControl> control) {
-    return EngineAccess::create(std::make_unique<FakeLoader>(std::move(control))).value();
+    return EngineAccess::create(make_fake_loader(std::move(control))).value();
 }
 
 std::unique_ptr<Engine> make_loaded_fake_engine(std::shared_ptr<FakeControl> control) {

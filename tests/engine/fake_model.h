@@ -46,9 +46,11 @@ Script answering(std::string text);
 struct FakeControl {
     Script script = fake_logits;
     uint32_t context_tokens = 512;
+    uint32_t num_kv_blocks = 0;  ///< 0: one more than the context needs.
     uint32_t max_step_tokens = 16;
     uint32_t max_step_logits = 4;
-    uint32_t least_prefill_rows = 1;
+    uint32_t least_prefill_rows = 1, max_decode_rows = 1;
+    uint32_t max_sequences = 4;
     bool add_bos = true;
     std::string chat_template;
     std::chrono::milliseconds step_time{0};  ///< Each step takes so long, in 1 ms "layers".
@@ -64,6 +66,9 @@ struct FakeControl {
     std::atomic<uint32_t> longest_step{0};
 };
 
+std::unique_ptr<ModelLoader> make_fake_loader(std::shared_ptr<FakeControl> control);
+/// What its loader gives.
+LoadedModel load_fake_model(std::shared_ptr<FakeControl> control);
 std::unique_ptr<Engine> make_fake_engine(std::shared_ptr<FakeControl> control);
 /// The same, with the model loaded.
 std::unique_ptr<Engine> make_loaded_fake_engine(std::shared_ptr<FakeControl> control);

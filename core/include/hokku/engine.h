@@ -30,6 +30,9 @@ struct LoadOptions {
     uint32_t num_threads = 0;  ///< 0: one per physical core within the CPU quota.
     bool exact = false;        ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;   ///< false reads the file into memory.
+    /// Generations that run together, at most; others wait for their turn. 1 to 32, less where
+    /// the model is large. They share one KV cache, of a size for one full context.
+    uint32_t max_sequences = 4;
 };
 
 /// What is known of a loaded model. Sizes in bytes.
@@ -43,6 +46,7 @@ struct ModelInfo {
     std::string device;            ///< "CPU avx512, 2 threads".
     std::string kernels;           ///< "reference", "avx2", "avx512".
     uint32_t num_threads = 0;
+    uint32_t max_sequences = 1;         ///< Generations that run together.
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...
     bool has_chat_template = false;
     double load_ms = 0;
@@ -163,7 +167,8 @@ class GenerationHandle {
 /// Errors : the blocking members give bad_argument when called from a callback (they would wait
 ///          for themselves), or without a model where one is needed.
 /// Threads: all members are thread-safe. load(), unload(), evaluate() and the
-///          measure_ members block their caller and run in turn with the generations.
+///          measure_ members block their caller and wait for the generations before them;
+///          those that come later wait for these.
 class Engine {
   public:
     static Result<std::unique_ptr<Engine>> create();
@@ -180,8 +185,13 @@ class Engine {
     [[nodiscard]] std::shared_ptr<const Tokenizer> tokenizer() const;
     [[nodiscard]] std::shared_ptr<const ChatTemplate> chat_template() const;
 
-    /// Queues a generation; requests run one after another.
+    /// Queues a generation. Up to max_sequences run together, first come, first served; when the
+    /// KV cache is full the newest waits for the others.
     GenerationHandle generate(GenerationRequest request, GenerationEvents events = {});
+    /// One continuation of the same prompt for each of `events`, with the seeds seed, seed + 1, ..
+    /// The prompt is evaluated once.
+    std::vector<GenerationHandle> generate_many(GenerationRequest request,
+                                                std::vector<GenerationEvents> events);
     /// Runs tokens through the model without sampling.
     Result<void> evaluate(const EvaluateRequest& request);
     /// The prompt tokens that a request would start from. On the caller's thread.
