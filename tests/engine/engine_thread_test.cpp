@@ -21,6 +21,7 @@ GenerationRequest endless_request() {
     GenerationRequest request;
     request.tokens = std::vector<TokenId>(100, 'x');
     request.ignore_end = true;
+    request.sampling.temperature = 0;
     return request;
 }
 
@@ -92,7 +93,7 @@ TEST_CASE("Engine: what was queued can be cancelled before it runs", "[engine][q
     CHECK(second.wait().stats.forward_tokens == 0);
 }
 
-TEST_CASE("Engine: requests run one after another in their order", "[engine][quick][threads]") {
+TEST_CASE("Engine: requests begin and end in their order", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     const auto engine = make_loaded_fake_engine(control);
     std::vector<int> order;  // only touched on the inference thread until all are finished
@@ -106,6 +107,106 @@ TEST_CASE("Engine: requests run one after another in their order", "[engine][qui
     std::vector<int> expected(20);
     for (int i = 0; i < 20; ++i) expected[static_cast<size_t>(i)] = i;
     CHECK(order == expected);
+}
+
+TEST_CASE("Engine: a request joins those that run, and cancelling it leaves them alone",
+          "[engine][quick][threads]") {
+    auto control = std::make_shared<FakeControl>();
+    control->context_tokens = 100'000;
+    control->step_time = milliseconds(1);
+    const auto engine = make_loaded_fake_engine(control);
+    GenerationHandle first = engine->generate(endless_request());
+    CHECK(engine->generate(short_request()).wait().reason == StopReason::max_tokens);
+    std::atomic<bool> has_text{false};
+    GenerationEvents events;
+    events.on_text = [&](std::string_view) { has_text = true; };
+    GenerationHandle second = engine->generate(endless_request(), events);
+    REQUIRE(wait_for([&] { return has_text.load(); }));
+    const auto start = Clock::now();
+    second.cancel();
+    CHECK(second.wait().reason == StopReason::cancelled);
+    CHECK(Clock::now() - start < kLimit);
+    CHECK(engine->generate(short_request()).wait().reason == StopReason::max_tokens);
+    first.cancel();
+    const GenerationResult result = first.wait();
+    CHECK(result.reason == StopReason::cancelled);
+    CHECK(result.tokens == expected_greedy(*endless_request().tokens, result.tokens.size()));
+    CHECK(control->num_faults == 0);
+}
+
+TEST_CASE("Engine: cancelling one in a long step does not wait for the step's end",
+          "[engine][quick][threads][serial]") {
+    auto control = std::make_shared<FakeControl>();
+    control->context_tokens = 100'000;
+    const auto engine = make_loaded_fake_engine(control);
+    std::atomic<int> num_begun{0};
+    std::vector<GenerationHandle> handles;
+    for (int i = 0; i < 3; ++i) {
+        GenerationEvents events;
+        events.on_text = [&, has_begun = false](std::string_view) mutable {
+            num_begun += has_begun ? 0 : 1;
+            has_begun = true;
+            if (num_begun == 3) control->step_time = milliseconds(1500);
+        };
+        handles.push_back(engine->generate(endless_request(), events));
+    }
+    REQUIRE(wait_for([&] { return num_begun == 3; }));
+    const auto start = Clock::now();
+    handles[1].cancel();
+    CHECK(handles[1].wait().reason == StopReason::cancelled);
+    CHECK(Clock::now() - start < kLimit);
+    for (GenerationHandle& handle : handles) handle.cancel();
+}
+
+TEST_CASE("Engine: what needs the model for itself waits for the generations before it",
+          "[engine][quick][threads]") {
+    auto control = std::make_shared<FakeControl>();
+    const auto engine = make_loaded_fake_engine(control);
+    std::atomic<int> num_finished{0};
+    GenerationEvents events;
+    events.on_finished = [&](const GenerationResult&) { ++num_finished; };
+    GenerationRequest request = short_request();
+    request.max_tokens = 200;
+    std::vector<GenerationHandle> handles;
+    for (int i = 0; i < 6; ++i) handles.push_back(engine->generate(request, events));
+    EvaluateRequest evaluation;
+    evaluation.tokens = {'a', 'b'};
+    evaluation.on_logits = [&](uint32_t, std::span<const float>) { CHECK(num_finished == 6); };
+    CHECK(engine->evaluate(evaluation).ok());
+    for (int i = 0; i < 3; ++i) handles.push_back(engine->generate(request, events));
+    CHECK(engine->load({.path = "other"}).ok());
+    CHECK(num_finished == 9);
+    for (GenerationHandle& handle : handles) CHECK(handle.wait().tokens.size() == 200);
+}
+
+TEST_CASE("Engine: continuations of one prompt have seeds of their own and one evaluation",
+          "[engine][quick][threads]") {
+    auto control = std::make_shared<FakeControl>();
+    const auto engine = make_loaded_fake_engine(control);
+    GenerationRequest request;
+    request.tokens = std::vector<TokenId>(90, 'h');
+    request.max_tokens = 20;
+    std::vector<std::string> streamed(3);
+    std::vector<GenerationEvents> events(3);
+    for (size_t i = 0; i < 3; ++i)
+        events[i].on_text = [&streamed, i](std::string_view text) { streamed[i] += text; };
+    std::vector<GenerationHandle> handles = engine->generate_many(request, events);
+    REQUIRE(handles.size() == 3);
+    std::vector<GenerationResult> results;
+    for (GenerationHandle& handle : handles) results.push_back(handle.wait());
+    CHECK(control->num_rows == 90 + 3 * 19);
+    for (size_t i = 0; i < 3; ++i) {
+        CHECK(results[i].seed == results[0].seed + i);
+        CHECK(results[i].text == streamed[i]);
+        request.sampling.seed = results[i].seed;
+        CHECK(engine->generate(request).wait().tokens == results[i].tokens);
+    }
+    CHECK(results[0].tokens != results[1].tokens);
+    CHECK(engine->generate_many(request, {}).empty());
+
+    const auto empty = make_fake_engine(std::make_shared<FakeControl>());
+    for (GenerationHandle& handle : empty->generate_many(request, events))
+        CHECK(handle.wait().error->what == "no model is loaded");
 }
 
 TEST_CASE("Engine: closing it cancels what runs and finishes what waits",

@@ -47,6 +47,10 @@ class FakeBackend : public Backend {
         control_->longest_step =
             std::max<uint32_t>(control_->longest_step, static_cast<uint32_t>(step.tokens.size()));
         for (const StepSequence& sequence : step.sequences) store(step, sequence);
+        for (const StepSequence& sequence : step.sequences)
+            if (control_->on_sequence)
+                control_->on_sequence(
+                    read_history(step, sequence.first_row + sequence.num_rows - 1));
         size_t num_done = 0;
         for (const uint32_t row : step.logit_rows) {
             const auto history = read_history(step, row);

@@ -58,6 +58,8 @@ struct FakeControl {
     std::atomic<int> fail_open{0}, fail_start{0};  ///< 1: with an error.
     std::atomic<bool> read_fault{false};
     std::function<void(const Step&)> on_step;
+    /// For each sequence of a step, the tokens that its last row finds in its blocks.
+    std::function<void(std::span<const int32_t> history)> on_sequence;
     std::function<Result<void>(const Step&)> before_step;
 
     std::atomic<uint32_t> num_steps{0}, num_rows{0}, num_copies{0};

@@ -16,9 +16,11 @@ namespace {
 
 constexpr uint32_t kNumSteps = 100;
 
-/// Allocations while tokens 10 to 110 are generated; the rest of the run may allocate.
-uint64_t allocations_while_decoding(Engine& engine, GenerationRequest request, bool with_tokens) {
-    request.max_tokens = 10 + kNumSteps + 5;
+/// Allocations while tokens 10 to 110 of each of `count` continuations are generated, all in the
+/// same steps; the rest of the run may allocate.
+uint64_t allocations_while_decoding(Engine& engine, GenerationRequest request, bool with_tokens,
+                                    size_t count = 1) {
+    request.max_tokens = 10 + kNumSteps + 60;  // some tokens give no text
     request.ignore_end = true;
     uint64_t at_start = 0, at_end = 0;
     uint32_t num_texts = 0;
@@ -30,8 +32,10 @@ uint64_t allocations_while_decoding(Engine& engine, GenerationRequest request, b
         if (num_texts == 10 + kNumSteps) at_end = num_allocations();
     };
     if (with_tokens) events.on_token = [](const TokenLogprob&) {};
-    const GenerationResult result = engine.generate(std::move(request), std::move(events)).wait();
-    CHECK(result.reason == StopReason::max_tokens);
+    std::vector<GenerationEvents> all(count);
+    all.back() = std::move(events);
+    for (GenerationHandle& handle : engine.generate_many(std::move(request), std::move(all)))
+        CHECK(handle.wait().reason == StopReason::max_tokens);
     REQUIRE(at_end > 0);
     return at_end - at_start;
 }
@@ -68,6 +72,7 @@ TEST_CASE("Engine: no allocation in 100 decode steps of the engine itself", "[en
         return;
     }
     auto control = std::make_shared<FakeControl>();
+    control->num_kv_blocks = 32;  // nobody is made to wait
     // Long tokens too: texts that do not fit into a string's own storage.
     control->script = [](std::span<const int32_t> history, std::span<float> logits) {
         fake_logits(history, logits);
@@ -79,6 +84,7 @@ TEST_CASE("Engine: no allocation in 100 decode steps of the engine itself", "[en
     greedy.sampling = SamplingOptions();
     greedy.sampling.temperature = 0;
     CHECK(allocations_while_decoding(*engine, greedy, false) == 0);
+    CHECK(allocations_while_decoding(*engine, full_request(), true, 4) == 0);
 }
 
 TEST_CASE("Engine: no allocation in 100 decode steps of real models", "[engine][model]") {
@@ -96,5 +102,6 @@ TEST_CASE("Engine: no allocation in 100 decode steps of real models", "[engine][
         const auto engine = Engine::create().value();
         REQUIRE(engine->load({.path = *path}).ok());
         CHECK(allocations_while_decoding(*engine, full_request(), true) == 0);
+        CHECK(allocations_while_decoding(*engine, full_request(), true, 4) == 0);
     }
 }
