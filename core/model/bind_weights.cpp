@@ -170,7 +170,7 @@ class Binder {
                 .type = tensor.type,
                 .rows = rows,
                 .cols = cols,
-                .row_bytes = row_bytes};
+                .row_stride = row_bytes};
     }
 
     WeightVector floats(const GgufTensor& tensor, uint64_t first, uint32_t size) {
@@ -196,7 +196,7 @@ class Binder {
 WeightMatrix rows_of(const WeightMatrix& matrix, uint32_t first, uint32_t count) {
     if (!matrix) return {};
     WeightMatrix slice = matrix;
-    slice.data += uint64_t{first} * matrix.row_bytes;
+    slice.data += uint64_t{first} * matrix.row_stride;
     slice.rows = count;
     return slice;
 }

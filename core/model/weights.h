@@ -12,13 +12,21 @@
 namespace hokku {
 
 /// A weight as it lies in the file: `rows` (out_features) rows of `cols` (in_features) values,
-/// each row a whole number of blocks. data is null for an absent tensor.
+/// each row a whole number of blocks. data is null for an absent tensor. A slice of columns has
+/// shorter rows that lie as far apart as those of the whole.
 struct WeightMatrix {
     const std::byte* data = nullptr;
     TensorType type = TensorType::f32;
     uint32_t rows = 0, cols = 0;
-    size_t row_bytes = 0;
+    size_t row_stride = 0;  ///< Bytes from one row to the next.
+
     explicit operator bool() const { return data != nullptr; }
+    /// Bytes of `count` values of a row, a whole number of blocks.
+    [[nodiscard]] size_t bytes_of(size_t count) const {
+        const TensorTypeTraits& traits = traits_of(type);
+        return count / traits.block_values * traits.block_bytes;
+    }
+    [[nodiscard]] size_t row_bytes() const { return bytes_of(cols); }
 };
 
 /// A vector of f32 (norm weights, biases), as it lies in the file (4-byte aligned).

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/available_kernels.h"
@@ -241,6 +243,61 @@ TEST_CASE("matmul: the result does not depend on the number of threads", "[backe
                 CHECK(results[0] == results[1]);
                 CHECK(results[0] == results[2]);
             }
+        }
+    }
+}
+
+TEST_CASE("matmul: a slice of columns in place equals a copy of the slice", "[backend][quick]") {
+    ThreadTeam team(2);
+    uint32_t seed = 1;
+    for (const TensorType type : hokku::testing::weight_types()) {
+        const GuardedMatrix matrix(type, 37, 1024, BlockKind::plain, ++seed);
+        for (const auto& [first, count] : {std::pair{256u, 256u}, {512u, 512u}}) {
+            WeightMatrix slice = matrix.weight();
+            slice.data += slice.bytes_of(first);
+            slice.cols = count;
+            std::vector<std::byte> bytes(slice.rows * slice.row_bytes());
+            for (size_t r = 0; r < slice.rows; ++r)
+                std::memcpy(bytes.data() + r * slice.row_bytes(), slice.data + r * slice.row_stride,
+                            slice.row_bytes());
+            WeightMatrix copy = slice;
+            copy.data = bytes.data();
+            copy.row_stride = copy.row_bytes();
+            for (const KernelTable* table : available_tables()) {
+                INFO(table->name << ", " << traits_of(type).name << ", " << count << " columns");
+                auto scratch = MatmulScratch::create(
+                    {.num_lanes = team.size(), .max_rows = 13, .max_in = 512, .max_fine_in = 512});
+                REQUIRE(scratch.ok());
+                for (const uint32_t num_rows : {1u, 2u, 13u}) {
+                    const Rows x(num_rows, count, ++seed);
+                    std::vector<float> of_slice(num_rows * 37), of_copy(num_rows * 37);
+                    const MatmulTarget in_place{&slice, nullptr, of_slice.data(), 37};
+                    const MatmulTarget copied{&copy, nullptr, of_copy.data(), 37};
+                    run({table, &team, &*scratch}, x, num_rows, {&in_place, 1}, Precision::fine);
+                    run({table, &team, &*scratch}, x, num_rows, {&copied, 1}, Precision::fine);
+                    CHECK(of_slice == of_copy);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("matmul: a weight without columns gives the bias", "[backend][quick]") {
+    ThreadTeam team(2);
+    const GuardedMatrix matrix(TensorType::q8_0, 19, 32, BlockKind::plain, 1);
+    WeightMatrix weight = matrix.weight();
+    weight.cols = 0;
+    const std::vector<float> bias(19, 2.5f);
+    for (const KernelTable* table : available_tables()) {
+        auto scratch =
+            MatmulScratch::create({.num_lanes = team.size(), .max_rows = 7, .max_in = 32});
+        REQUIRE(scratch.ok());
+        for (const uint32_t num_rows : {1u, 7u}) {
+            const Rows x(num_rows, 0, 1);
+            std::vector<float> out(num_rows * 19, NAN);
+            const MatmulTarget target{&weight, bias.data(), out.data(), 19};
+            run({table, &team, &*scratch}, x, num_rows, {&target, 1});
+            CHECK(out == std::vector<float>(num_rows * 19, 2.5f));
         }
     }
 }

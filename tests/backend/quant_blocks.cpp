@@ -124,7 +124,7 @@ GuardedMatrix::GuardedMatrix(TensorType type, uint32_t rows, uint32_t cols, Bloc
                .type = type,
                .rows = rows,
                .cols = cols,
-               .row_bytes = row_bytes};
+               .row_stride = row_bytes};
     values_.resize(size_t{rows} * cols);
     for (uint32_t r = 0; r < rows; ++r) {
         dequantize_row(type, weight_.data + r * row_bytes, cols, values_.data() + size_t{r} * cols);

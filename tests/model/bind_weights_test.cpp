@@ -55,7 +55,7 @@ TEST_CASE("Weights: slots point at the tensors of their names", "[model-layer][q
     CHECK(layer.wq.data == data_of("blk.1.attn_q.weight"));
     CHECK(layer.wk.rows == TinyLlama::kKvHeads * TinyLlama::kHeadDim);
     CHECK(layer.wk.cols == TinyLlama::kDim);
-    CHECK(layer.wk.row_bytes == TinyLlama::kDim * 4);
+    CHECK(layer.wk.row_stride == TinyLlama::kDim * 4);
     CHECK(layer.down.data == data_of("blk.1.ffn_down.weight"));
     CHECK(layer.down.cols == TinyLlama::kHidden);
     CHECK(weights.head.data == data_of("output.weight"));
@@ -135,5 +135,5 @@ TEST_CASE("Weights: fused tensors are cut by rows", "[model-layer][quick]") {
     CHECK(layer.wv.rows == 16);
     CHECK(first(layer.gate) == 0.0f);
     CHECK(first(layer.up) == 0.0f);
-    CHECK(layer.up.data == layer.gate.data + 64 * layer.gate.row_bytes);
+    CHECK(layer.up.data == layer.gate.data + 64 * layer.gate.row_stride);
 }

@@ -102,7 +102,7 @@ void bench_gemv_cached(benchmark::State& state, TensorType type, uint32_t cols) 
 void bench_read(benchmark::State& state) {
     const GuardedMatrix& weights = matrix(TensorType::q8_0, 1 << 18, 896);
     const auto* words = reinterpret_cast<const char*>(weights.weight().data);
-    const size_t bytes = weights.weight().row_bytes * weights.weight().rows;
+    const size_t bytes = weights.weight().row_bytes() * weights.weight().rows;
     auto task = [&](Lane lane) {
         constexpr size_t kStreams = 4;
         const size_t part = bytes / lane.count / kStreams / 64 * 64;

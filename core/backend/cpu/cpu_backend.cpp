@@ -64,11 +64,11 @@ AttentionLimits attention_limits(const ModelSpec& spec, uint32_t num_lanes) {
 }
 
 uint64_t matrix_bytes(const WeightMatrix& matrix) {
-    return uint64_t{matrix.rows} * matrix.row_bytes;
+    return uint64_t{matrix.rows} * matrix.row_bytes();
 }
 
 uint64_t bytes_per_token(const ModelSpec& spec, const Weights& weights) {
-    uint64_t bytes = matrix_bytes(weights.head) + weights.embedding.row_bytes;
+    uint64_t bytes = matrix_bytes(weights.head) + weights.embedding.row_bytes();
     for (size_t i = 0; i < spec.layers.size(); ++i) {
         const LayerWeights& layer = weights.layers[i];
         for (const WeightMatrix* matrix :

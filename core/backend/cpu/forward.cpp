@@ -96,11 +96,11 @@ void Forward::embed() {
         float* x = x_ + row * buffers_.dim;
         const WeightMatrix& table = weights_.embedding;
         const auto token = static_cast<size_t>(step_.tokens[row]);
-        dequantize_row(table.type, table.data + token * table.row_bytes, spec_.dim, x);
+        dequantize_row(table.type, table.data + token * table.row_stride, spec_.dim, x);
         scale_values(x, spec_.dim, spec_.embedding_scale);
         if (const WeightMatrix& positions = weights_.positions) {
             const size_t position = buffers_.row_position[row];
-            dequantize_row(positions.type, positions.data + position * positions.row_bytes,
+            dequantize_row(positions.type, positions.data + position * positions.row_stride,
                            spec_.dim, own_.y);
             kernels_.add_scaled(x, own_.y, 1.0f, spec_.dim);
         }

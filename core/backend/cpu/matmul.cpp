@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/matmul.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -92,6 +93,15 @@ namespace {
 /// (estimated: a scalar decoder takes about as long as eight products in place).
 constexpr uint32_t kMaxGemvRows = 8;
 
+/// The product over no values: the bias alone. This lane's share.
+void multiply_nothing(const Product& product, const MatmulTarget& target) {
+    const Lane::Range range = vector_share(product.lane, target.weight->rows);
+    for (uint32_t row = 0; row < product.num_rows; ++row)
+        std::fill_n(target.out + row * target.out_stride + range.begin, range.end - range.begin,
+                    0.0f);
+    add_bias(product, target, range.begin, range.end);
+}
+
 /// A few rows of x and a type without GEMM kernel.
 void multiply_each_row(const Product& product, MatmulTarget target) {
     Product row = product;
@@ -115,6 +125,10 @@ void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch
     MatmulScratch::State& state = scratch.state();
     const Product product{lane,     *kernels.matmul, state.lanes[lane.index],     x,
                           x_stride, num_rows,        precision == Precision::fine};
+    if (targets.front().weight->cols == 0) {  // A rank without values of its own.
+        for (const MatmulTarget& target : targets) multiply_nothing(product, target);
+        return;
+    }
     if (num_rows == 1) return multiply_vector(product, targets);
     bool has_gemm = false;
     for (const MatmulTarget& target : targets) {

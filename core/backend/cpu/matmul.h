@@ -64,7 +64,8 @@ Lane::Range vector_share(const Lane& lane, uint32_t num_weights);
 /// All lanes call it with equal arguments. x and what it points to must be complete before the
 /// call (barrier first); the outputs are complete after the next barrier. Between two calls of
 /// more than one row there must be a barrier, for they pack rows into the same memory. x may be a
-/// copy of each lane's own as long as all hold the same values.
+/// copy of each lane's own as long as all hold the same values. A weight may have no columns: its
+/// outputs are the bias.
 ///
 /// Shapes : x [num_rows, in] f32, row-major, x_stride floats between rows.
 /// Threads: by all lanes of one team at once. No allocation.

@@ -23,7 +23,7 @@ struct Panel {
 void dequantize_panel(const Product& product, const WeightMatrix& weight, const Panel& panel) {
     const auto decode = product.kernels.decode[static_cast<uint32_t>(weight.type)];
     // Values of a row begin at a whole block: depths are multiples of every block size.
-    const size_t byte_offset = weight.row_bytes * panel.begin / weight.cols;
+    const size_t byte_offset = weight.bytes_of(panel.begin);
     for (uint32_t i = 0; i < panel.count; ++i) {
         float* row = product.scratch.weight_panel + i * panel.depth;
         const uint8_t* blocks = row_of(weight, panel.first + i) + byte_offset;

@@ -58,9 +58,9 @@ static constexpr size_t gemv_part_bytes(size_t n) {
 
 struct GemvCall {
     const uint8_t* weights = nullptr;  ///< First row; rows follow each other.
-    size_t row_bytes = 0;
-    uint32_t num_rows = 0;  ///< Weight rows of this call.
-    size_t n = 0;           ///< Values per row.
+    size_t row_stride = 0;             ///< Bytes from one row to the next.
+    uint32_t num_rows = 0;             ///< Weight rows of this call.
+    size_t n = 0;                      ///< Values per row.
     const GemvVector* vector = nullptr;
     const GemvVector* residual = nullptr;  ///< Null, or what quantising left of x, quantised too.
     const float* x = nullptr;              ///< The vector itself (layout floats).
@@ -103,9 +103,9 @@ struct GemmPanel {
 
 struct GemmUnpackCall {
     const uint8_t* weights = nullptr;  ///< First row of the group.
-    size_t row_bytes = 0;
-    uint32_t num_rows = 0;      ///< 1..kGemmGroup; further rows of the panel become zero.
-    size_t begin = 0, end = 0;  ///< Values; multiples of the block size.
+    size_t row_stride = 0;             ///< Bytes from one row to the next.
+    uint32_t num_rows = 0;             ///< 1..kGemmGroup; further rows of the panel become zero.
+    size_t begin = 0, end = 0;         ///< Values; multiples of the block size.
     GemmPanel panel;
 };
 

@@ -71,7 +71,7 @@ void multiply_group(const Product& product, const WeightGroup& group, const Gemm
     for (size_t begin = 0; begin < weight.cols; begin += depth) {
         const size_t end = std::min<size_t>(begin + depth, weight.cols);
         group.kernel->unpack({.weights = row_of(weight, group.first),
-                              .row_bytes = weight.row_bytes,
+                              .row_stride = weight.row_stride,
                               .num_rows = group.count,
                               .begin = begin,
                               .end = end,

@@ -48,7 +48,7 @@ struct Product {
 };
 
 inline const uint8_t* row_of(const WeightMatrix& weight, uint32_t row) {
-    return reinterpret_cast<const uint8_t*>(weight.data) + size_t{row} * weight.row_bytes;
+    return reinterpret_cast<const uint8_t*>(weight.data) + size_t{row} * weight.row_stride;
 }
 
 /// Adds the bias of outputs [begin, end) to all rows.

@@ -9,9 +9,9 @@ namespace hokku::cpu {
 
 namespace {
 
-/// Rows from the front that a kernel may read without passing the end of the tensor.
+/// Rows from the front that a kernel may read without passing the end of the last row.
 uint32_t num_safe_rows(const WeightMatrix& weight) {
-    const size_t unsafe = (kRowOverread + weight.row_bytes - 1) / weight.row_bytes;
+    const size_t unsafe = (kRowOverread + weight.row_stride - 1) / weight.row_stride;
     return weight.rows - static_cast<uint32_t>(std::min<size_t>(unsafe, weight.rows));
 }
 
@@ -19,7 +19,7 @@ uint32_t num_safe_rows(const WeightMatrix& weight) {
 void multiply_in_place(const Product& product, const MatmulTarget& target, const GemvKernel& gemv) {
     const WeightMatrix& weight = *target.weight;
     const Lane::Range range = vector_share(product.lane, weight.rows);
-    GemvCall call{.row_bytes = weight.row_bytes,
+    GemvCall call{.row_stride = weight.row_stride,
                   .n = weight.cols,
                   .vector = &product.scratch.vector,
                   .residual = product.is_fine ? &product.scratch.residual : nullptr,
@@ -34,7 +34,7 @@ void multiply_in_place(const Product& product, const MatmulTarget& target, const
     call.weights = product.scratch.row_copy;
     call.num_rows = 1;
     for (uint32_t row = safe_end; row < range.end; ++row) {
-        std::memcpy(product.scratch.row_copy, row_of(weight, row), weight.row_bytes);
+        std::memcpy(product.scratch.row_copy, row_of(weight, row), weight.row_bytes());
         call.out = target.out + row;
         gemv.run(call);
     }

@@ -34,13 +34,13 @@ HOKKU_INLINE void run_rows(const GemvCall& call, const uint8_t* first, size_t st
 template <class Step, bool kHasResidual>
 void gemv_rows(const GemvCall& call) {
     const uint32_t stream_rows = call.num_rows / kStreams;
-    const size_t stream_bytes = stream_rows * call.row_bytes;
+    const size_t stream_bytes = stream_rows * call.row_stride;
     for (uint32_t row = 0; row < stream_rows; ++row) {
-        run_rows<Step, kHasResidual, kStreams>(call, call.weights + row * call.row_bytes,
+        run_rows<Step, kHasResidual, kStreams>(call, call.weights + row * call.row_stride,
                                                stream_bytes, call.out + row, stream_rows);
     }
     for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
-        run_rows<Step, kHasResidual, 1>(call, call.weights + row * call.row_bytes, 0,
+        run_rows<Step, kHasResidual, 1>(call, call.weights + row * call.row_stride, 0,
                                         call.out + row, 1);
     }
 }
@@ -86,7 +86,7 @@ struct LoadBf16 {
 template <class Load>
 void float_gemv(const GemvCall& call) {
     for (uint32_t row = 0; row < call.num_rows; ++row) {
-        const uint8_t* p = call.weights + row * call.row_bytes;
+        const uint8_t* p = call.weights + row * call.row_stride;
         __m256 sums[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
         size_t i = 0;
         for (; i + 16 <= call.n; i += 16) {

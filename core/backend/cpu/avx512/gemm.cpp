@@ -53,13 +53,13 @@ void unpack_blocks(const GemmUnpackCall& call, size_t first_row) {
     const size_t available = call.num_rows - first_row;
     const size_t num_rows = available < kHalfGroup ? available : kHalfGroup;
     const uint8_t* base =
-        call.weights + first_row * call.row_bytes + call.begin / 32 * Type::kBytes;
+        call.weights + first_row * call.row_stride + call.begin / 32 * Type::kBytes;
     uint8_t* codes = call.panel.codes + first_row * 4;
     for (size_t b = 0; b < num_blocks; b += 2) {
         const bool has_second = b + 1 < num_blocks;
         __m512i rows[16];
         for (size_t r = 0; r < kHalfGroup; ++r) {
-            const uint8_t* p = base + r * call.row_bytes + b * Type::kBytes;
+            const uint8_t* p = base + r * call.row_stride + b * Type::kBytes;
             const size_t place = b * kGemmGroup + first_row + r;
             if (r >= num_rows) {
                 rows[r] = _mm512_setzero_si512();
@@ -90,14 +90,14 @@ void unpack_super_blocks(const GemmUnpackCall& call, size_t first_row) {
     const size_t available = call.num_rows - first_row;
     const size_t num_rows = available < kHalfGroup ? available : kHalfGroup;
     const uint8_t* base =
-        call.weights + first_row * call.row_bytes + call.begin / 256 * Type::kBytes;
+        call.weights + first_row * call.row_stride + call.begin / 256 * Type::kBytes;
     uint8_t* codes = call.panel.codes + first_row * 4;
     for (size_t b = 0; b < num_blocks; ++b) {
         float* scales = call.panel.scales + b * kScales * kGemmGroup + first_row;
         float* mins = Type::kHasMin ? call.panel.mins + b * 8 * kGemmGroup + first_row : nullptr;
         for (size_t r = 0; r < kHalfGroup; ++r) {
             if (r < num_rows) {
-                Type::write_scales(base + r * call.row_bytes + b * Type::kBytes, scales + r,
+                Type::write_scales(base + r * call.row_stride + b * Type::kBytes, scales + r,
                                    Type::kHasMin ? mins + r : nullptr);
                 continue;
             }
@@ -108,7 +108,7 @@ void unpack_super_blocks(const GemmUnpackCall& call, size_t first_row) {
             __m512i rows[16];
             for (size_t r = 0; r < kHalfGroup; ++r) {
                 rows[r] = r < num_rows
-                              ? Type::codes(base + r * call.row_bytes + b * Type::kBytes, quarter)
+                              ? Type::codes(base + r * call.row_stride + b * Type::kBytes, quarter)
                               : _mm512_setzero_si512();
             }
             store_transposed(

@@ -45,17 +45,18 @@ HOKKU_INLINE void run_rows(const GemvCall& call, const uint8_t* first, size_t st
 template <class Step, bool kHasResidual>
 void gemv_rows(const GemvCall& call) {
     const uint32_t stream_rows = call.num_rows / kStreams;
-    const size_t stream_bytes = stream_rows * call.row_bytes;
+    const size_t stream_bytes = stream_rows * call.row_stride;
     for (uint32_t row = 0; row < stream_rows; ++row) {
         __m512 sums[kStreams];
-        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_bytes, stream_bytes, sums);
+        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_stride, stream_bytes,
+                                     sums);
         alignas(16) float dots[kStreams];
         _mm_store_ps(dots, sum4(sums[0], sums[1], sums[2], sums[3]));
         for (uint32_t s = 0; s < kStreams; ++s) call.out[s * stream_rows + row] = dots[s];
     }
     for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
         __m512 sums[1];
-        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_bytes, 0, sums);
+        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_stride, 0, sums);
         const __m512 zero = _mm512_setzero_ps();  // Same order of addition as with four streams.
         call.out[row] = _mm_cvtss_f32(sum4(sums[0], zero, zero, zero));
     }
@@ -121,7 +122,7 @@ float float_row(const GemvCall& call, const uint8_t* row) {
 template <class Load>
 void float_gemv(const GemvCall& call) {
     for (uint32_t row = 0; row < call.num_rows; ++row) {
-        call.out[row] = float_row<Load>(call, call.weights + row * call.row_bytes);
+        call.out[row] = float_row<Load>(call, call.weights + row * call.row_stride);
     }
 }
 
