@@ -193,19 +193,6 @@ class Binder {
     std::optional<Error> error_;
 };
 
-WeightMatrix rows_of(const WeightMatrix& matrix, uint32_t first, uint32_t count) {
-    if (!matrix) return {};
-    WeightMatrix slice = matrix;
-    slice.data += uint64_t{first} * matrix.row_stride;
-    slice.rows = count;
-    return slice;
-}
-
-WeightVector slice_of(const WeightVector& vector, uint32_t first, uint32_t count) {
-    if (!vector) return {};
-    return {.data = vector.data + first, .size = count};
-}
-
 void bind_attention(Binder& binder, const std::string& layer_name, const ModelSpec& spec,
                     const AttentionSpec& attention, LayerWeights& layer) {
     const auto named = [&](std::string_view slot) { return fmt::format("{}{}", layer_name, slot); };
@@ -220,9 +207,9 @@ void bind_attention(Binder& binder, const std::string& layer_name, const ModelSp
         layer.wk = rows_of(fused, q_rows, k_rows);
         layer.wv = rows_of(fused, q_rows + k_rows, v_rows);
         const WeightVector bias = binder.vector(named("attn_qkv.bias"), all, Presence::optional);
-        layer.bq = slice_of(bias, 0, q_rows);
-        layer.bk = slice_of(bias, q_rows, k_rows);
-        layer.bv = slice_of(bias, q_rows + k_rows, v_rows);
+        layer.bq = part_of(bias, 0, q_rows);
+        layer.bk = part_of(bias, q_rows, k_rows);
+        layer.bv = part_of(bias, q_rows + k_rows, v_rows);
     } else {
         layer.wq = binder.matrix(named("attn_q.weight"), q_rows, spec.dim);
         layer.wk = binder.matrix(named("attn_k.weight"), k_rows, spec.dim);
@@ -291,8 +278,8 @@ void bind_dense(Binder& binder, const std::string& layer_name, const ModelSpec& 
         layer.up = rows_of(fused, hidden, hidden);
         const WeightVector bias =
             binder.vector(named("ffn_up.bias"), 2 * hidden, Presence::optional);
-        layer.b_gate = slice_of(bias, 0, hidden);
-        layer.b_up = slice_of(bias, hidden, hidden);
+        layer.b_gate = part_of(bias, 0, hidden);
+        layer.b_up = part_of(bias, hidden, hidden);
     } else {
         if (ffn.gated) {
             layer.gate = binder.matrix(named("ffn_gate.weight"), hidden, spec.dim);

@@ -36,6 +36,11 @@ struct WeightVector {
     explicit operator bool() const { return data != nullptr; }
 };
 
+/// Slices of what is there; an absent weight stays absent. Columns are cut between blocks.
+WeightMatrix rows_of(const WeightMatrix& matrix, uint32_t first, uint32_t count);
+WeightMatrix columns_of(const WeightMatrix& matrix, uint32_t first, uint32_t count);
+WeightVector part_of(const WeightVector& vector, uint32_t first, uint32_t count);
+
 /// Weight and, for LayerNorm, bias (which may be absent).
 struct NormWeights {
     WeightVector weight, bias;
@@ -68,5 +73,8 @@ struct Weights {
     NormWeights final_norm;
     std::vector<LayerWeights> layers;
 };
+
+/// Bytes of all that is bound; a tied head counts once.
+uint64_t weight_bytes(const Weights& weights);
 
 }  // namespace hokku
