@@ -16,12 +16,19 @@ namespace {
 struct BenchOptions {
     ModelOptions model;
     uint32_t prompt_tokens = 512, decode_tokens = 64, repetitions = 3;
+    uint32_t sequences = 1;
     bool json = false;
 };
 
 struct BenchResult {
     double prefill_tok_s = 0, decode_tok_s = 0;  ///< Medians over the repetitions.
+    double batched_tok_s = 0;                    ///< Of all sequences together.
     double peak_memory_mb = 0, read_bandwidth_gb_s = 0;
+
+    /// Time of a step with all sequences by that of a step with one.
+    [[nodiscard]] double step_ratio(uint32_t sequences) const {
+        return batched_tok_s > 0 ? decode_tok_s * sequences / batched_tok_s : 0;
+    }
 };
 
 /// Fixed ids, well spread over the vocabulary and clear of the special ones at its start: the same
@@ -45,20 +52,27 @@ double median(std::vector<double> values) {
 }
 
 Result<BenchResult> measure(Engine& engine, const ModelInfo& info, const BenchOptions& options) {
-    const TimingRequest request{.prompt = fixed_ids(options.prompt_tokens, 7919, info.num_vocab),
-                                .decode = fixed_ids(options.decode_tokens, 104729, info.num_vocab)};
+    TimingRequest request{.prompt = fixed_ids(options.prompt_tokens, 7919, info.num_vocab),
+                          .decode = fixed_ids(options.decode_tokens, 104729, info.num_vocab)};
     BenchResult result;
-    std::vector<double> prefill, decode;
+    std::vector<double> prefill, decode, batched;
     for (uint32_t round = 0; round <= options.repetitions; ++round) {
+        request.num_sequences = 1;
         Result<Timing> timing = engine.measure_speed(request);
         if (!timing) return timing.error();
-        result.peak_memory_mb = timing->peak_memory_mb;
+        request.num_sequences = options.sequences;
+        Result<Timing> together = options.sequences > 1 ? engine.measure_speed(request) : timing;
+        if (!together) return together.error();
+        result.peak_memory_mb = together->peak_memory_mb;
         if (round == 0) continue;  // Warms caches, frequencies and page tables.
         if (timing->prefill_s > 0) prefill.push_back(options.prompt_tokens / timing->prefill_s);
         if (timing->decode_s > 0) decode.push_back(options.decode_tokens / timing->decode_s);
+        if (together->decode_s > 0)
+            batched.push_back(options.decode_tokens * options.sequences / together->decode_s);
     }
     result.prefill_tok_s = median(std::move(prefill));
     result.decode_tok_s = median(std::move(decode));
+    result.batched_tok_s = median(std::move(batched));
     Result<double> bandwidth = engine.measure_read_bandwidth();
     if (!bandwidth) return bandwidth.error();
     result.read_bandwidth_gb_s = *bandwidth;
@@ -67,8 +81,13 @@ Result<BenchResult> measure(Engine& engine, const ModelInfo& info, const BenchOp
 
 int bench(BenchOptions options) {
     if (!options.model.context_tokens) {
-        options.model.context_tokens = options.prompt_tokens + options.decode_tokens + 1;
+        // Each further sequence needs a copy of the prompt's last block.
+        constexpr uint32_t kBlockTokens = 64;
+        options.model.context_tokens =
+            options.prompt_tokens + options.decode_tokens + 1 +
+            (options.sequences - 1) * (options.decode_tokens + 2 * kBlockTokens);
     }
+    options.model.max_sequences = options.sequences;
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
     const ModelInfo& info = loaded->info;
@@ -79,15 +98,21 @@ int bench(BenchOptions options) {
     const double share =
         measured->read_bandwidth_gb_s > 0 ? needed_gb_s / measured->read_bandwidth_gb_s : 0;
     if (options.json) {
-        write_json_line({{"prefill_tok_s", measured->prefill_tok_s},
-                         {"decode_tok_s", measured->decode_tok_s},
-                         {"load_s", info.load_ms / 1e3},
-                         {"peak_memory_mb", measured->peak_memory_mb},
-                         {"bytes_per_token", info.bytes_per_token},
-                         {"read_bandwidth_gb_s", measured->read_bandwidth_gb_s},
-                         {"share_of_bandwidth", share},
-                         {"device", info.device},
-                         {"threads", info.num_threads}});
+        nlohmann::ordered_json line({{"prefill_tok_s", measured->prefill_tok_s},
+                                     {"decode_tok_s", measured->decode_tok_s},
+                                     {"load_s", info.load_ms / 1e3},
+                                     {"peak_memory_mb", measured->peak_memory_mb},
+                                     {"bytes_per_token", info.bytes_per_token},
+                                     {"read_bandwidth_gb_s", measured->read_bandwidth_gb_s},
+                                     {"share_of_bandwidth", share},
+                                     {"device", info.device},
+                                     {"threads", info.num_threads}});
+        if (options.sequences > 1) {
+            line["sequences"] = options.sequences;
+            line["batched_decode_tok_s"] = measured->batched_tok_s;
+            line["batched_step_ratio"] = measured->step_ratio(options.sequences);
+        }
+        write_json_line(line);
         return kDone;
     }
     char text[512];
@@ -100,6 +125,12 @@ int bench(BenchOptions options) {
         options.prompt_tokens, measured->decode_tok_s, options.decode_tokens, info.load_ms / 1e3,
         measured->peak_memory_mb, static_cast<double>(info.bytes_per_token) / 1e6, needed_gb_s,
         measured->read_bandwidth_gb_s, 100 * share);
+    write_result(text);
+    if (options.sequences == 1) return kDone;
+    std::snprintf(text, sizeof text,
+                  "  together   %8.2f tok/s (%u sequences; a step takes %.2f times as long)\n",
+                  measured->batched_tok_s, options.sequences,
+                  measured->step_ratio(options.sequences));
     write_result(text);
     return kDone;
 }
@@ -124,6 +155,12 @@ void add_bench(CLI::App& app, Action& chosen) {
         ->type_name("N")
         ->capture_default_str()
         ->check(in_range(1, 1000));
+    command
+        ->add_option("--sequences", options->sequences,
+                     "Also decode so many sequences in each step, up to 32")
+        ->type_name("N")
+        ->capture_default_str()
+        ->check(in_range(1, 32));
     command->add_flag("--json", options->json, "Print one JSON object");
     command->callback([&chosen, options] { chosen = [options] { return bench(*options); }; });
 }

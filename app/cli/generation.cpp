@@ -4,42 +4,70 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "console.h"
 
 namespace hokku::cli {
 
+namespace {
+
+/// Cancels what is generated. The handles exist only once that has begun; a reader lost before is
+/// noted.
+class Canceller {
+  public:
+    void cancel() {
+        const std::lock_guard lock(mutex_);
+        is_cancelled_ = true;
+        for (GenerationHandle& handle : handles_) handle.cancel();
+    }
+    void take(std::vector<GenerationHandle> handles) {
+        const std::lock_guard lock(mutex_);
+        handles_ = std::move(handles);
+        if (!is_cancelled_) return;
+        for (GenerationHandle& handle : handles_) handle.cancel();
+    }
+    GenerationResult wait(size_t index) { return handles_[index].wait(); }
+
+  private:
+    std::mutex mutex_;
+    std::vector<GenerationHandle> handles_;
+    bool is_cancelled_ = false;
+};
+
+std::string heading(size_t number, size_t count) {
+    return "=== " + std::to_string(number) + " of " + std::to_string(count) + " ===\n";
+}
+
+}  // namespace
+
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream) {
-    // The handle exists only once the generation has begun; a reader lost before that is noted.
-    struct Shared {
-        std::mutex mutex;
-        std::optional<GenerationHandle> handle;
-        bool is_cancelled = false;
-        void cancel() {
-            const std::lock_guard lock(mutex);
-            is_cancelled = true;
-            if (handle) handle->cancel();
-        }
-    };
+    return std::move(generate_several_to_stdout(loaded, std::move(request), 1, stream).front());
+}
+
+std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
+                                                         GenerationRequest request, uint32_t count,
+                                                         bool stream) {
     // Shared with callbacks on the inference thread and on the one that waits for signals.
-    auto shared = std::make_shared<Shared>();
-    GenerationEvents events;
-    if (stream) {
-        events.on_text = [shared](std::string_view text) {
-            if (!write_result(text) || !flush_results()) shared->cancel();
-        };
+    auto canceller = std::make_shared<Canceller>();
+    std::vector<GenerationEvents> events(count);
+    const auto write = [canceller](std::string_view text) {
+        if (!write_result(text) || !flush_results()) canceller->cancel();
+    };
+    const bool has_headings = stream && count > 1;
+    if (has_headings) write(heading(1, count));
+    if (stream) events.front().on_text = write;
+    loaded.interrupts->on_interrupt([canceller] { canceller->cancel(); });
+    canceller->take(loaded.engine->generate_many(std::move(request), std::move(events)));
+    std::vector<GenerationResult> results;
+    for (uint32_t i = 0; i < count; ++i) {
+        results.push_back(canceller->wait(i));
+        if (has_headings && i > 0) write("\n" + heading(i + 1, count) + results.back().text);
+        if (has_headings) write("\n");
     }
-    loaded.interrupts->on_interrupt([shared] { shared->cancel(); });
-    GenerationHandle handle = loaded.engine->generate(std::move(request), std::move(events));
-    {
-        const std::lock_guard lock(shared->mutex);
-        shared->handle = std::move(handle);
-        if (shared->is_cancelled) shared->handle->cancel();
-    }
-    GenerationResult result = shared->handle->wait();
     loaded.interrupts->on_interrupt(nullptr);
-    return result;
+    return results;
 }
 
 std::string summary_of(const GenerationResult& result) {

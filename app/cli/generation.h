@@ -3,7 +3,9 @@
 // went away, summed up in a line.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "hokku/engine.h"
 #include "model_options.h"
@@ -12,6 +14,12 @@ namespace hokku::cli {
 
 /// Runs to its end. `stream`: text goes to stdout as it comes.
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream);
+
+/// Several continuations of one prompt. `stream`: their texts go to stdout one after another, each
+/// below a line with its number; that of the first as it comes.
+std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
+                                                         GenerationRequest request, uint32_t count,
+                                                         bool stream);
 
 /// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7; stopped: end".
 std::string summary_of(const GenerationResult& result);

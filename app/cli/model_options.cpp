@@ -73,7 +73,8 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
                                                   .context_tokens = options.context_tokens,
                                                   .num_threads = options.threads,
                                                   .exact = options.exact,
-                                                  .use_mapping = !options.read});
+                                                  .use_mapping = !options.read,
+                                                  .max_sequences = options.max_sequences});
     loaded.interrupts->on_interrupt(nullptr);
     if (!info) return info.error();
     loaded.info = std::move(*info);

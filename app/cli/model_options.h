@@ -22,6 +22,7 @@ struct ModelOptions {
     std::string model;
     uint32_t threads = 0;
     std::optional<uint32_t> context_tokens;
+    uint32_t max_sequences = 1;  ///< Not an option: commands say how many they run together.
     bool exact = false, read = false;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -17,6 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Continuations that are written at the same time; the others follow. More would gain little speed
+/// and take each other's place in the KV cache.
+constexpr uint32_t kMostTogether = 8;
+
 struct RunOptions {
     ModelOptions model;
     SamplingFlags sampling;
@@ -25,6 +30,7 @@ struct RunOptions {
     std::string prompt_file, system;
     std::vector<std::string> stop;
     uint32_t max_tokens = 0;
+    uint32_t num_continuations = 1;
     bool raw = false, parse_special = false, json = false;
 };
 
@@ -74,12 +80,37 @@ Json as_json(const GenerationResult& result) {
               {"generated_tokens", stats.generated_tokens}}}};
 }
 
+bool is_incomplete(const GenerationResult& result) {
+    return result.reason == StopReason::failed || result.reason == StopReason::cancelled;
+}
+
+int run_several(const RunOptions& options, LoadedModel& loaded, GenerationRequest request) {
+    const std::vector<GenerationResult> results = generate_several_to_stdout(
+        loaded, std::move(request), options.num_continuations, !options.json);
+    bool is_whole = true;
+    Json list = Json::array();
+    for (size_t i = 0; i < results.size(); ++i) {
+        const GenerationResult& result = results[i];
+        is_whole = is_whole && !is_incomplete(result);
+        list.push_back(as_json(result));
+        const std::string number = std::to_string(i + 1) + ": ";
+        if (result.error) {
+            write_message(number + "error: " + result.error->message());
+        } else if (!options.json) {
+            write_message(number + summary_of(result));
+        }
+    }
+    if (options.json) write_json_line({{"continuations", std::move(list)}});
+    return is_whole ? kDone : kFailed;
+}
+
 int run(const RunOptions& options) {
     // Before the model, so that a slip in the arguments is told at once.
     Result<GenerationRequest> request = make_request(options);
     if (!request) return fail_arguments(request.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
+    if (options.num_continuations > 1) return run_several(options, *loaded, std::move(*request));
     const GenerationResult result = generate_to_stdout(*loaded, std::move(*request), !options.json);
     if (result.reason == StopReason::failed && result.error) return fail(*result.error);
     if (options.json) {
@@ -88,8 +119,7 @@ int run(const RunOptions& options) {
         write_result("\n");
         write_message(summary_of(result));
     }
-    return result.reason == StopReason::failed || result.reason == StopReason::cancelled ? kFailed
-                                                                                         : kDone;
+    return is_incomplete(result) ? kFailed : kDone;
 }
 
 /// Throws what CLI11 reports as wrong usage.
@@ -125,6 +155,11 @@ void add_run(CLI::App& app, Action& chosen) {
         ->add_option("-n,--max-tokens", options->max_tokens,
                      "Most tokens to generate; 0: until the context is full")
         ->type_name("N");
+    command
+        ->add_option("--num", options->num_continuations,
+                     "Continuations to write side by side, with the seeds N, N + 1, ..")
+        ->type_name("N")
+        ->check(in_range(1, 64));
     command->add_option("--stop", options->stop, "Stop before this text; may be repeated")
         ->type_name("TEXT")
         ->allow_extra_args(false);
@@ -133,6 +168,7 @@ void add_run(CLI::App& app, Action& chosen) {
     add_sampling_flags(command, options->sampling);
     command->callback([&chosen, options] {
         check_usage(*options);
+        options->model.max_sequences = std::clamp(options->num_continuations, 1u, kMostTogether);
         chosen = [options] { return run(*options); };
     });
 }

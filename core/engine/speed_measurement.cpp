@@ -13,18 +13,29 @@
 namespace hokku {
 namespace {
 
-/// Evaluates tokens after those of the sequence, with the logits of the last of each step.
-Result<void> run_tokens(ModelSession& session, Sequence& sequence, std::span<const TokenId> tokens,
-                        uint32_t step_tokens, const std::stop_token& stop) {
+Result<void> run_prompt(ModelSession& session, Sequence& sequence, std::span<const TokenId> tokens,
+                        const std::stop_token& stop) {
+    const size_t step_tokens = session.loaded.max_step_tokens;
     for (size_t first = 0; first < tokens.size(); first += step_tokens) {
-        const auto part =
-            tokens.subspan(first, std::min<size_t>(step_tokens, tokens.size() - first));
+        const auto part = tokens.subspan(first, std::min(step_tokens, tokens.size() - first));
         const bool is_last = first + part.size() == tokens.size();
         HOKKU_CHECK(session.runner.run({.sequence = &sequence,
                                         .tokens = part,
-                                        .num_logit_rows = is_last || step_tokens == 1 ? 1u : 0u,
+                                        .num_logit_rows = is_last ? 1u : 0u,
                                         .trace = nullptr,
                                         .stop = stop}));
+    }
+    return {};
+}
+
+/// One token of each sequence a step, with the logits of all.
+Result<void> run_decode(ModelSession& session, std::span<Sequence> sequences,
+                        std::span<const TokenId> tokens, const std::stop_token& stop) {
+    std::vector<StepSlice> slices(sequences.size());
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        for (size_t k = 0; k < sequences.size(); ++k)
+            slices[k] = {&sequences[k], tokens.subspan((i + k) % tokens.size(), 1), 1};
+        HOKKU_CHECK(session.runner.run_several(slices, stop));
     }
     return {};
 }
@@ -43,6 +54,10 @@ Result<Timing> run_speed_measurement(ModelSession& session, const TimingRequest&
                      "at least one token"};
     HOKKU_CHECK(validate_tokens(request.prompt, info.num_vocab));
     HOKKU_CHECK(validate_tokens(request.decode, info.num_vocab));
+    const uint32_t count = request.num_sequences;
+    if (count == 0 || count > session.loaded.max_sequences)
+        return Error{ErrorCode::bad_argument, fmt::format("{} sequences are to be timed", count),
+                     "num_sequences", fmt::format("1 to {}", session.loaded.max_sequences)};
     const size_t total = request.prompt.size() + request.decode.size();
     if (total > info.context_tokens)
         return Error{
@@ -50,14 +65,18 @@ Result<Timing> run_speed_measurement(ModelSession& session, const TimingRequest&
             fmt::format("there are {} tokens and the context holds {}", total, info.context_tokens),
             "tokens", "fewer tokens or a longer context"};
 
-    Sequence sequence = session.kv.open_empty();
+    std::vector<Sequence> sequences;
+    sequences.push_back(session.kv.open_empty());
     Timing timing;
     auto start = std::chrono::steady_clock::now();
-    HOKKU_CHECK(
-        run_tokens(session, sequence, request.prompt, session.loaded.max_step_tokens, stop));
+    HOKKU_CHECK(run_prompt(session, sequences.front(), request.prompt, stop));
     timing.prefill_s = seconds_since(start);
+    while (sequences.size() < count) {
+        HOKKU_TRY(Sequence another, session.kv.fork(sequences.front()));
+        sequences.push_back(std::move(another));
+    }
     start = std::chrono::steady_clock::now();
-    HOKKU_CHECK(run_tokens(session, sequence, request.decode, 1, stop));
+    HOKKU_CHECK(run_decode(session, sequences, request.decode, stop));
     timing.decode_s = seconds_since(start);
     timing.peak_memory_mb = static_cast<double>(peak_process_memory()) / 1e6;
     return timing;

@@ -137,4 +137,19 @@ TEST_CASE("hokku bench: the JSON has every key of the contract", "[cli][quick]")
         CHECK(result[key].get<double>() > 0);
     }
     CHECK(result["device"].is_string());
+    CHECK_FALSE(result.contains("sequences"));
+}
+
+TEST_CASE("hokku bench: several sequences decode together", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const HokkuRun run = run_hokku({"bench", "-m", (folder / "tiny.gguf").string(), "-p", "16",
+                                    "-n", "4", "-r", "1", "--sequences", "3", "--json"});
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+    CHECK(result["sequences"] == 3);
+    const double one = result["decode_tok_s"], all = result["batched_decode_tok_s"];
+    CHECK(all > 0);
+    CHECK(result["batched_step_ratio"].get<double>() == Approx(3 * one / all));
 }

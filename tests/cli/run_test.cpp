@@ -67,6 +67,43 @@ TEST_CASE("hokku run: text goes to stdout, seed and speed to stderr", "[cli][qui
     CHECK(result["stats"]["forward_tokens"] == 3 + 8 - 1);
 }
 
+TEST_CASE("hokku run: several continuations are those of their seeds", "[cli][quick]") {
+    const TinyFile tiny;
+    const std::vector<std::string> arguments = {"run",   "-m", tiny.path, "--tokens",
+                                                "1,2,3", "-n", "8",       "--exact"};
+    const auto run = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> all = arguments;
+        all.insert(all.end(), more.begin(), more.end());
+        return run_hokku(all);
+    };
+    const json result = json::parse(run({"--seed", "5", "--num", "3", "--json"}).out);
+    REQUIRE(result["continuations"].size() == 3);
+    std::string expected_text;
+    uint32_t num_forward = 0;
+    for (size_t i = 0; i < 3; ++i) {
+        const json& one = result["continuations"][i];
+        const json alone = json::parse(run({"--seed", std::to_string(5 + i), "--json"}).out);
+        CHECK(one["tokens"] == alone["tokens"]);
+        CHECK(one["text"] == alone["text"]);
+        CHECK(one["seed"] == 5 + i);
+        num_forward += one["stats"]["forward_tokens"].get<uint32_t>();
+        expected_text += (i == 0 ? "=== " : "\n=== ") + std::to_string(i + 1) + " of 3 ===\n" +
+                         one["text"].get<std::string>() + "\n";
+    }
+    CHECK(num_forward == 3 + 3 * 7);
+    const HokkuRun streamed = run({"--seed", "5", "--num", "3"});
+    CHECK(streamed.status == 0);
+    CHECK(streamed.out == expected_text);
+    for (const char* line : {"1: 8 tokens", "2: 8 tokens", "3: 8 tokens", "seed 7"})
+        CHECK(streamed.err.find(line) != std::string::npos);
+    CHECK(run({"--num", "0"}).status == 2);
+    const HokkuRun failed =
+        run_hokku({"run", "-m", tiny.path, "--tokens", "1,999999", "--num", "2", "--json"});
+    CHECK(failed.status == 1);
+    CHECK(json::parse(failed.out)["continuations"][1]["stop_reason"] == "failed");
+    CHECK(failed.err.find("2: error: token 999999") != std::string::npos);
+}
+
 TEST_CASE("hokku run: the same seed gives the same text, however the tokens are given",
           "[cli][quick]") {
     const TinyFile tiny;

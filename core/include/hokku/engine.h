@@ -140,12 +140,14 @@ struct EvaluateRequest {
 };
 
 /// Given tokens to be timed without sampling: a prompt from an empty cache, then the decode tokens
-/// one at a time, each with full logits.
+/// one at a time, each with full logits. Several sequences go on after the same prompt, a token of
+/// each in every step; the k-th one's tokens begin with the k-th.
 struct TimingRequest {
     std::vector<TokenId> prompt, decode;
+    uint32_t num_sequences = 1;  ///< Up to max_sequences.
 };
 struct Timing {
-    double prefill_s = 0, decode_s = 0;  ///< Of the whole prompt; of all decode tokens.
+    double prefill_s = 0, decode_s = 0;  ///< Of the whole prompt; of all decode steps.
     double peak_memory_mb = 0;           ///< Of the process.
 };
 
