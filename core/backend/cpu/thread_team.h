@@ -6,15 +6,15 @@
 #include <cstdint>
 #include <memory>
 
+#include "backend/cpu/barrier.h"
+
 namespace hokku::cpu {
 
-class ThreadTeam;
-
-/// One thread's view of a running team.
+/// One thread's view of a running team, or of a part of one that works together.
 struct Lane {
-    uint32_t index = 0;  ///< 0 is the calling thread.
+    uint32_t index = 0;  ///< Of a team: 0 is the calling thread.
     uint32_t count = 1;
-    ThreadTeam* team = nullptr;
+    Barrier* shared_barrier = nullptr;  ///< Of all `count` lanes; may be null for one.
 
     /// Waits until all lanes are here; what they wrote before is visible after.
     void barrier() const;
@@ -39,7 +39,6 @@ class ThreadTeam {
     [[nodiscard]] uint32_t size() const;
 
   private:
-    friend struct Lane;
     struct State;
     std::unique_ptr<State> state_;
 };

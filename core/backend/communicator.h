@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Communicator: what the ranks of a tensor-parallel model tell each other. An interface only:
+// threads of one process are behind it on CPUs, a collective library between GPUs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hokku {
+
+/// A token and what speaks for it.
+struct MaxId {
+    float value = 0;
+    int32_t id = 0;
+};
+
+/// Columns [first_col, first_col + cols) of a matrix are this rank's part of it.
+struct GatherCall {
+    const float* part = nullptr;  ///< [rows][cols], contiguous.
+    uint32_t rows = 0, cols = 0, first_col = 0;
+    float* whole = nullptr;  ///< [rows][whole_cols], or null: this rank does not need it.
+    uint32_t whole_cols = 0;
+};
+
+/// One end of a group of ranks. All ranks make the same calls in the same order, with equal sizes.
+/// Each call is complete when it returns: for this rank and, as far as its own memory goes, for
+/// what others wrote there.
+///
+/// Threads: an end belongs to one thread. Where a rank has several threads, each has an end and
+///          passes the same arguments; what they wrote before a call is visible in it.
+class Communicator {
+  public:
+    virtual ~Communicator() = default;
+    [[nodiscard]] virtual uint32_t rank() const = 0;
+    [[nodiscard]] virtual uint32_t num_ranks() const = 0;
+
+    /// Each value becomes the sum of all ranks' values, added in the order of the ranks: the same
+    /// bits on every rank and in every run.
+    virtual void all_reduce(std::span<float> values) = 0;
+    /// Puts the parts of all ranks next to each other, where a rank wants the whole.
+    virtual void all_gather(const GatherCall& call) = 0;
+    /// Of the ranks' candidates the one with the largest value, of equals the lowest id. A value
+    /// that is not a number never wins over one that is.
+    virtual MaxId max_id(const MaxId& own) = 0;
+};
+
+}  // namespace hokku
