@@ -102,6 +102,8 @@ int bench(BenchOptions options) {
                                      {"decode_tok_s", measured->decode_tok_s},
                                      {"load_s", info.load_ms / 1e3},
                                      {"peak_memory_mb", measured->peak_memory_mb},
+                                     {"kv_type", kv_type_name(info.kv_type)},
+                                     {"kv_bytes", info.kv_bytes},
                                      {"bytes_per_token", info.bytes_per_token},
                                      {"read_bandwidth_gb_s", measured->read_bandwidth_gb_s},
                                      {"share_of_bandwidth", share},

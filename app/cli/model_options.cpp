@@ -45,6 +45,15 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
         ->add_option("-c,--context", options.context_tokens,
                      "Tokens of context; 0: as many as the model was trained with")
         ->type_name("N");
+    command
+        ->add_option_function<std::string>(
+            "--kv-type",
+            [&options](const std::string& name) {
+                options.kv_type = find_kv_type(name).value_or(KvType::f32);
+            },
+            "How the context is kept: f32, f16 (half the memory) or q8_0 (27 %)")
+        ->type_name("TYPE")
+        ->check(CLI::IsMember({"f32", "f16", "q8_0"}));
     command->add_flag("--exact", options.exact,
                       "Compute in float32 as the definition says; slow, for comparisons");
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");
@@ -71,6 +80,7 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
     loaded.interrupts->on_interrupt([&engine = *loaded.engine] { engine.cancel_load(); });
     Result<ModelInfo> info = loaded.engine->load({.path = *path,
                                                   .context_tokens = options.context_tokens,
+                                                  .kv_type = options.kv_type,
                                                   .num_threads = options.threads,
                                                   .exact = options.exact,
                                                   .use_mapping = !options.read,

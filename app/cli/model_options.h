@@ -22,11 +22,12 @@ struct ModelOptions {
     std::string model;
     uint32_t threads = 0;
     std::optional<uint32_t> context_tokens;
+    KvType kv_type = KvType::f32;
     uint32_t max_sequences = 1;  ///< Not an option: commands say how many they run together.
     bool exact = false, read = false;
 };
 
-/// Declares -m, -t, -c, --exact and --no-mmap.
+/// Declares -m, -t, -c, --kv-type, --exact and --no-mmap.
 void add_model_options(CLI::App* command, ModelOptions& options);
 
 /// Accepts numbers from least to most, and keeps quiet about it in the help.

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 
+#include "hokku/kv_type.h"
 #include "hokku/result.h"
 
 namespace hokku {
@@ -25,6 +26,7 @@ struct BackendOptions {
     uint32_t num_threads = 0;        ///< 0: chosen from the machine.
     bool exact = false;              ///< Scalar float32 reference.
     uint32_t num_kv_blocks = 0;      ///< Size of the KV pool.
+    KvType kv_type = KvType::f32;    ///< How keys and values are stored in it.
     uint32_t max_step_tokens = 512;  ///< Rows that one step may have.
     uint32_t max_step_logits = 8;    ///< Rows of logits that one step may return.
     /// Longest sequence that will be run; above the original context LongRoPE takes its long
@@ -79,7 +81,7 @@ class Backend {
 };
 
 /// Bytes of KV pool that one block takes for this model on the CPU.
-uint64_t cpu_kv_block_bytes(const Model& model);
+uint64_t cpu_kv_block_bytes(const Model& model, KvType type);
 /// Whether the backend would take the plain kernels, an order of magnitude slower than the rest.
 bool cpu_kernels_are_reference();
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "base/path_text.h"
@@ -47,6 +48,18 @@ uint32_t choose_step_tokens(uint64_t layer_weights, bool is_exact) {
     const uint64_t rows = (is_exact ? kMaxLayerWork / 16 : kMaxLayerWork) /
                           (2 * std::max<uint64_t>(layer_weights, 1));
     return static_cast<uint32_t>(std::clamp<uint64_t>(rows / 32 * 32, 2 * kLeastPrefillRows, 512));
+}
+
+/// Scales of q8_0 keys follow the largest of 32 dimensions: above this the others lose digits.
+/// Measured on Qwen2.5-Coder-0.5B: docs/performance.md.
+constexpr float kLargeKeyBias = 16.0f;
+
+float largest_key_bias(const Model& model) {
+    float largest = 0;
+    for (const LayerWeights& layer : model.weights().layers)
+        for (uint32_t i = 0; layer.bk && i < layer.bk.size; ++i)
+            largest = std::max(largest, std::abs(layer.bk.data[i]));
+    return largest;
 }
 
 uint64_t tensor_bytes(const GgufFile& file) {
@@ -190,6 +203,7 @@ class GgufModelLoader : public ModelLoader {
                   make_cpu_backend(*loaded.model, {.num_threads = options.num_threads,
                                                    .exact = options.exact,
                                                    .num_kv_blocks = loaded.num_kv_blocks,
+                                                   .kv_type = options.kv_type,
                                                    .max_step_tokens = loaded.max_step_tokens +
                                                                       loaded.max_sequences,
                                                    .max_step_logits = kMaxStepLogits,
@@ -208,17 +222,25 @@ class GgufModelLoader : public ModelLoader {
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
         memory_ = read_system_memory();
         ModelInfo& info = loaded.info;
-        HOKKU_TRY(ContextPlan plan,
-                  plan_context({.context_tokens = options.context_tokens,
-                                .trained_context = info.trained_context,
-                                .kv_block_bytes = cpu_kv_block_bytes(*loaded.model),
-                                .block_tokens = kKvBlockTokens,
-                                .weight_bytes = info.file_bytes,
-                                .is_weights_mapped = loaded.file->is_mapped()},
-                               memory_));
+        HOKKU_TRY(
+            ContextPlan plan,
+            plan_context({.context_tokens = options.context_tokens,
+                          .trained_context = info.trained_context,
+                          .kv_block_bytes = cpu_kv_block_bytes(*loaded.model, options.kv_type),
+                          .block_tokens = kKvBlockTokens,
+                          .weight_bytes = info.file_bytes,
+                          .is_weights_mapped = loaded.file->is_mapped()},
+                         memory_));
         info.context_tokens = plan.context_tokens;
+        info.kv_type = options.kv_type;
         loaded.num_kv_blocks = plan.num_kv_blocks;
         if (!plan.warning.empty()) info.warnings.push_back(std::move(plan.warning));
+        const float bias = options.kv_type == KvType::q8_0 ? largest_key_bias(*loaded.model) : 0.0f;
+        if (bias > kLargeKeyBias)
+            info.warnings.push_back(fmt::format(
+                "this model's key biases reach {:.0f}: a q8_0 context costs it accuracy, f16 does "
+                "not",
+                bias));
         if (memory_.available_bytes > 0 && info.file_bytes > memory_.available_bytes)
             info.warnings.emplace_back(
                 "the model is larger than the memory that is free: it will be slow");

@@ -29,6 +29,7 @@ const std::map<std::string, std::string> kPublicHeaders = {
     {"chat_template.h", "text"},
     {"tokenizer.h", "text"},
     {"prompt_part.h", "text"},
+    {"kv_type.h", "base"},
     {"sampling.h", "text"},  // plain data
     {"constraint.h", "constraint"},
     {"llama_sampling.h", "sampling"},

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention() of every kernel table against softmax in double precision, over paged keys and
-// values whose blocks lie in no order.
+// attention() of every kernel table and KV type against softmax in double precision, over paged
+// keys and values whose blocks lie in no order. What is stored is compared with what was appended,
+// and the result with the exact one for what is stored.
 #include "backend/cpu/attention.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
 #include "backend/available_kernels.h"
 #include "backend/backend.h"
+#include "backend/cpu/kv_layout.h"
 #include "backend/cpu/thread_team.h"
+#include "backend/half.h"
 #include "support/catch.h"
 
 using namespace hokku;
@@ -22,10 +27,13 @@ struct Shape {
     uint32_t num_heads, num_kv_heads, key_dim, value_dim;
 };
 
+constexpr KvType kTypes[] = {KvType::f32, KvType::f16, KvType::q8_0};
+
 /// One sequence with its history: plain keys and values for the reference, and pages.
 struct Sequence {
-    Sequence(const Shape& shape_, uint32_t num_cached_, uint32_t num_rows_, uint32_t seed)
-        : shape(shape_), num_cached(num_cached_), num_rows(num_rows_) {
+    Sequence(const Shape& shape_, KvType type_, uint32_t num_cached_, uint32_t num_rows_,
+             uint32_t seed)
+        : shape(shape_), type(type_), num_cached(num_cached_), num_rows(num_rows_) {
         std::mt19937 random(seed);
         std::normal_distribution<float> normal;
         const auto fill = [&](std::vector<float>& values, size_t n, float scale) {
@@ -38,23 +46,71 @@ struct Sequence {
         fill(v, size_t{total} * shape.num_kv_heads * shape.value_dim, 1.0f);
         const uint32_t num_blocks = (total + kKvBlockTokens - 1) / kKvBlockTokens;
         for (uint32_t i = 0; i < num_blocks; ++i) blocks.push_back(2 * (num_blocks - 1 - i) + 1);
-        // Stale values of other sequences must have no influence.
-        key_pages.assign(size_t{2} * num_blocks * key_stride(), NAN);
-        value_pages.assign(size_t{2} * num_blocks * value_stride(), NAN);
+        // Stale values of other sequences must have no influence: these bytes are not a number.
+        key_pages.assign(size_t{2} * num_blocks * key_stride(), std::byte{0xff});
+        value_pages.assign(size_t{2} * num_blocks * value_stride(), std::byte{0xff});
     }
     [[nodiscard]] size_t key_stride() const {
-        return size_t{shape.num_kv_heads} * shape.key_dim * kKvBlockTokens + 32;
+        return shape.num_kv_heads * kv_key_head_bytes(type, shape.key_dim) + 128;
     }
     [[nodiscard]] size_t value_stride() const {
-        return size_t{shape.num_kv_heads} * shape.value_dim * kKvBlockTokens + 16;
+        return shape.num_kv_heads * kv_value_head_bytes(type, shape.value_dim) + 64;
     }
     KvPages pages() {
-        return {key_pages.data(), value_pages.data(), key_stride(), value_stride(), blocks.data()};
+        return {type,         key_pages.data(), value_pages.data(),
+                key_stride(), value_stride(),   blocks.data()};
     }
+    /// What the pages hold, in the order of k and v.
+    [[nodiscard]] std::vector<float> stored_keys() const {
+        std::vector<float> out;
+        for_each_head(key_pages, key_stride(), kv_key_head_bytes(type, shape.key_dim),
+                      [&](const std::byte* head, size_t slot) {
+                          for (size_t d = 0; d < shape.key_dim; ++d)
+                              out.push_back(read(head, d * 64 + slot, shape.key_dim, d, slot));
+                      });
+        return out;
+    }
+    [[nodiscard]] std::vector<float> stored_values() const {
+        const size_t row =
+            type == KvType::f32 ? shape.value_dim : (shape.value_dim + 15u) / 16 * 16;
+        std::vector<float> out;
+        for_each_head(value_pages, value_stride(), kv_value_head_bytes(type, shape.value_dim),
+                      [&](const std::byte* head, size_t slot) {
+                          for (size_t d = 0; d < shape.value_dim; ++d)
+                              out.push_back(read(head, slot * row + d, row, d, slot));
+                      });
+        return out;
+    }
+
     Shape shape;
+    KvType type;
     uint32_t num_cached, num_rows;
-    std::vector<float> q, k, v, key_pages, value_pages;
+    std::vector<float> q, k, v;
+    std::vector<std::byte> key_pages, value_pages;
     std::vector<uint32_t> blocks;
+
+  private:
+    template <class Function>
+    void for_each_head(const std::vector<std::byte>& pages, size_t stride, size_t head_bytes,
+                       Function function) const {
+        for (size_t p = 0; p < num_cached + num_rows; ++p)
+            for (size_t head = 0; head < shape.num_kv_heads; ++head)
+                function(pages.data() + blocks[p / 64] * stride + head * head_bytes, p % 64);
+    }
+    /// Element `index` of a head, after docs/formats.md.
+    [[nodiscard]] float read(const std::byte* head, size_t index, size_t row, size_t dim,
+                             size_t slot) const {
+        if (type == KvType::f32) return load_as<float>(head + 4 * index);
+        if (type == KvType::f16) return half_to_float(load_as<uint16_t>(head + 2 * index));
+        const auto scale = load_as<uint16_t>(head + row * 64 + (dim / 32 * 64 + slot) * 2);
+        return static_cast<float>(load_as<int8_t>(head + index)) * half_to_float(scale);
+    }
+    template <class T>
+    static T load_as(const std::byte* bytes) {
+        T value;
+        std::memcpy(&value, bytes, sizeof value);
+        return value;
+    }
 };
 
 struct Options {
@@ -65,6 +121,7 @@ struct Options {
 
 std::vector<double> reference(const Sequence& s, const Options& options, float scale) {
     const Shape& d = s.shape;
+    const std::vector<float> keys = s.stored_keys(), values = s.stored_values();
     std::vector<double> out(size_t{s.num_rows} * d.num_heads * d.value_dim);
     for (uint32_t row = 0; row < s.num_rows; ++row) {
         const uint32_t position = s.num_cached + row;
@@ -75,7 +132,7 @@ std::vector<double> reference(const Sequence& s, const Options& options, float s
             const float* q = s.q.data() + (size_t{row} * d.num_heads + head) * d.key_dim;
             std::vector<double> logits;
             for (uint32_t p = begin; p <= position; ++p) {
-                const float* k = s.k.data() + (size_t{p} * d.num_kv_heads + kv_head) * d.key_dim;
+                const float* k = keys.data() + (size_t{p} * d.num_kv_heads + kv_head) * d.key_dim;
                 double dot = 0;
                 for (uint32_t i = 0; i < d.key_dim; ++i) dot += double{q[i]} * k[i];
                 dot *= scale;
@@ -88,7 +145,8 @@ std::vector<double> reference(const Sequence& s, const Options& options, float s
             for (double& logit : logits) sum += logit = std::exp(logit - max);
             double* o = out.data() + (size_t{row} * d.num_heads + head) * d.value_dim;
             for (uint32_t p = begin; p <= position; ++p) {
-                const float* v = s.v.data() + (size_t{p} * d.num_kv_heads + kv_head) * d.value_dim;
+                const float* v =
+                    values.data() + (size_t{p} * d.num_kv_heads + kv_head) * d.value_dim;
                 for (uint32_t i = 0; i < d.value_dim; ++i) o[i] += logits[p - begin] / sum * v[i];
             }
         }
@@ -153,28 +211,68 @@ std::vector<float> compute(const KernelTable& table, Sequence& s, const Options&
     return out;
 }
 
-void check(const Shape& shape, uint32_t num_cached, uint32_t num_rows, const Options& options) {
-    Sequence s(shape, num_cached, num_rows, num_cached + 31 * num_rows);
+/// What is stored is as near to what was appended as its type allows.
+void check_stored(KvType type, const std::vector<float>& appended, const std::vector<float>& stored,
+                  size_t dim) {
+    REQUIRE(stored.size() == appended.size());
+    size_t num_far = 0;
+    for (size_t head = 0; head < stored.size(); head += dim) {
+        for (size_t group = 0; group < dim; group += 32) {
+            const size_t n = std::min<size_t>(32, dim - group);
+            float largest = 0;
+            for (size_t i = 0; i < n; ++i)
+                largest = std::max(largest, std::abs(appended[head + group + i]));
+            for (size_t i = head + group; i < head + group + n; ++i) {
+                const double error = std::abs(double{stored[i]} - double{appended[i]});
+                double bound = 0;
+                // Half a unit in the last of 11 bits, or of the subnormals.
+                if (type == KvType::f16)
+                    bound = std::max(std::abs(double{appended[i]}) * 0x1p-11, 0x1p-25);
+                // Half a scale, which is a half rounded up; 2^-20 for 1 / scale in float32.
+                if (type == KvType::q8_0)
+                    bound = 0.5 * std::max(largest / 127.0 * (1 + 0x1p-10), 0x1p-24) *
+                            (1 + 127 * 0x1p-20);
+                if (!(error <= bound)) ++num_far;
+            }
+        }
+    }
+    CHECK(num_far == 0);
+}
+
+void check(const Shape& shape, KvType type, uint32_t num_cached, uint32_t num_rows,
+           const Options& options) {
+    Sequence s(shape, type, num_cached, num_rows, num_cached + 31 * num_rows);
     const float scale = 1.0f / std::sqrt(static_cast<float>(shape.key_dim));
-    const std::vector<double> want = reference(s, options, scale);
+    std::vector<double> want;
     for (const KernelTable* table : hokku::testing::available_tables()) {
         std::vector<float> first;
         for (const uint32_t num_threads : {1u, 2u, 3u}) {
+            if (type != KvType::f32 && num_threads != 2) continue;
             const std::vector<float> got = compute(*table, s, options, scale, num_threads);
             if (first.empty()) first = got;
             CHECK(got == first);  // Whatever the number of threads.
+        }
+        INFO(table->name << " " << kv_type_name(type) << " heads " << shape.num_heads << "/"
+                         << shape.num_kv_heads << " dims " << shape.key_dim << "/"
+                         << shape.value_dim << " cached " << num_cached << " rows " << num_rows
+                         << " window " << options.window);
+        if (want.empty()) {
+            check_stored(type, s.k, s.stored_keys(), shape.key_dim);
+            check_stored(type, s.v, s.stored_values(), shape.value_dim);
+            want = reference(s, options, scale);
         }
         double error = 0, size = 0;
         for (size_t i = 0; i < want.size(); ++i) {
             error += (first[i] - want[i]) * (first[i] - want[i]);
             size += want[i] * want[i];
         }
-        INFO(table->name << " heads " << shape.num_heads << "/" << shape.num_kv_heads << " dims "
-                         << shape.key_dim << "/" << shape.value_dim << " cached " << num_cached
-                         << " rows " << num_rows << " window " << options.window);
         // Logits of size 5 carry 2^-24 each; sums of a few hundred terms add their share.
         CHECK(std::sqrt(error / size) < 2e-6);
     }
+}
+
+void check(const Shape& shape, uint32_t num_cached, uint32_t num_rows, const Options& options) {
+    for (const KvType type : kTypes) check(shape, type, num_cached, num_rows, options);
 }
 
 }  // namespace
@@ -212,6 +310,62 @@ TEST_CASE("attention: windows, softcap and sinks", "[backend][quick]") {
     check(shape, 400, 1, {.softcap = 50.0f});
     check(shape, 100, 5, {.sinks = {0.5f, -2.0f, 40.0f, 1.0f}});
     check(shape, 500, 1, {.window = 100, .sinks = {0.5f, -2.0f, 4.0f, 1.0f}});
+}
+
+TEST_CASE("attention: keys with large biases keep their bounds in every type", "[backend][quick]") {
+    // Qwen2's key biases reach 175 in some dimensions and are small in the others.
+    const Shape shape{14, 2, 64, 64};
+    for (const KvType type : kTypes) {
+        Sequence s(shape, type, 150, 3, 7);
+        for (size_t i = 0; i < s.k.size(); ++i) {
+            if (i % 64 == 5) s.k[i] += 175.0f;
+            if (i % 64 == 40) s.k[i] -= 34.0f;
+        }
+        for (const KernelTable* table : hokku::testing::available_tables()) {
+            const std::vector<float> got = compute(*table, s, {}, 0.125f, 2);
+            INFO(table->name << " " << kv_type_name(type));
+            check_stored(type, s.k, s.stored_keys(), 64);
+            const std::vector<double> want = reference(s, {}, 0.125f);
+            double error = 0, size = 0;
+            for (size_t i = 0; i < want.size(); ++i) {
+                error += (got[i] - want[i]) * (got[i] - want[i]);
+                size += want[i] * want[i];
+            }
+            // Logits of size 175 * 4 / 8: what float32 loses of them comes out in the weights.
+            CHECK(std::sqrt(error / size) < 5e-5);
+        }
+    }
+}
+
+TEST_CASE("append_kv: what no number can be stored for is stored as what it is",
+          "[backend][quick]") {
+    const Shape shape{1, 1, 40, 40};
+    const auto append = [&](KvType type, float value) {
+        Sequence s(shape, type, 0, 1, 1);
+        s.k[33] = s.v[33] = value;
+        ThreadTeam team(1);
+        team.run(
+            [](void* context, Lane lane) {
+                auto& x = *static_cast<Sequence*>(context);
+                append_kv(lane, x.pages(), x.k.data(), 40, x.v.data(), 40, 1, 0, 1, 40, 40);
+            },
+            &s);
+        CHECK(std::isnan(s.stored_keys()[33]) == std::isnan(s.stored_values()[33]));
+        return s.stored_keys();
+    };
+    const float inf = std::numeric_limits<float>::infinity();
+    CHECK(append(KvType::f16, 1e6f)[33] == 65504.0f);
+    CHECK(append(KvType::f16, -1e6f)[33] == -65504.0f);
+    CHECK(append(KvType::f16, inf)[33] == inf);
+    CHECK(append(KvType::q8_0, 1e6f)[33] == Approx(1e6f).epsilon(0.001));
+    CHECK(append(KvType::q8_0, 1e9f)[33] == 127.0f * 65504.0f);
+    CHECK(std::isnan(append(KvType::q8_0, inf)[33]));  // found by the check of the logits
+    CHECK(std::isnan(append(KvType::q8_0, -inf)[33]));
+    CHECK(append(KvType::q8_0, 0.0f)[33] == 0.0f);
+    for (const KvType type : kTypes) {
+        CHECK(std::isnan(append(type, std::numeric_limits<float>::quiet_NaN())[33]));
+        CHECK(std::isfinite(append(type, 1e-7f)[33]));
+    }
 }
 
 TEST_CASE("attention: a long history is split over the lanes", "[backend]") {

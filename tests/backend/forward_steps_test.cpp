@@ -234,9 +234,9 @@ TEST_CASE("CpuBackend: KV and weight bytes follow from the model's dimensions",
     const auto runner =
         open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"), {.context_tokens = 128});
     // 3 layers, 2 KV heads of 8 + 8 dimensions, 64 positions, 4 bytes.
-    CHECK(cpu_kv_block_bytes(runner->model()) == 3 * 2 * 16 * 64 * 4);
+    CHECK(cpu_kv_block_bytes(runner->model(), KvType::f32) == 3 * 2 * 16 * 64 * 4);
     const BackendInfo& info = runner->backend().info();
-    CHECK(info.kv_bytes == 2 * cpu_kv_block_bytes(runner->model()));
+    CHECK(info.kv_bytes == 2 * cpu_kv_block_bytes(runner->model(), KvType::f32));
     // Each layer: q and output 64 x 64, k and v 64 x 16, three of 64 x 96; head 64 x 512; one row.
     CHECK(info.bytes_per_token ==
           4 * (3 * (2 * 64 * 64 + 2 * 64 * 16 + 3 * 64 * 96) + 64 * 512 + 64));

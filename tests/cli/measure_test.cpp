@@ -153,3 +153,26 @@ TEST_CASE("hokku bench: several sequences decode together", "[cli][quick]") {
     CHECK(all > 0);
     CHECK(result["batched_step_ratio"].get<double>() == Approx(3 * one / all));
 }
+
+TEST_CASE("hokku bench: --kv-type chooses how the context is kept", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const auto bench = [&](const std::string& type) {
+        return run_hokku({"bench", "-m", (folder / "tiny.gguf").string(), "-p", "70", "-n", "2",
+                          "-r", "1", "--kv-type", type, "--json"});
+    };
+    // Two blocks of 64 positions and one for copies; a head has 8 dimensions, in values room
+    // for 16.
+    constexpr uint64_t kHeads = uint64_t{TinyLlama::kLayers} * TinyLlama::kKvHeads * 3 * 64;
+    const std::vector<std::pair<std::string, uint64_t>> cases = {
+        {"f32", kHeads * (8 + 8) * 4}, {"f16", kHeads * (8 + 16) * 2}, {"q8_0", kHeads * 28}};
+    for (const auto& [type, bytes] : cases) {
+        const HokkuRun run = bench(type);
+        INFO(type << " " << run.err);
+        REQUIRE(run.status == 0);
+        const json result = json::parse(run.out);
+        CHECK(result["kv_type"] == type);
+        CHECK(result["kv_bytes"] == bytes);
+    }
+    for (const char* wrong : {"q4_0", "", "F16", "f32,f16"}) CHECK(bench(wrong).status == 2);
+}

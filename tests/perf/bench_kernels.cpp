@@ -140,6 +140,7 @@ void bench_attention(benchmark::State& state, AttentionShape shape) {
     const uint32_t num_blocks = (total + kKvBlockTokens - 1) / kKvBlockTokens;
     const size_t stride = size_t{shape.kv_heads} * shape.dim * kKvBlockTokens;
     std::vector<float> keys = random_floats(num_blocks * stride), values = keys;
+    const size_t stride_bytes = stride * sizeof(float);
     std::vector<uint32_t> blocks(num_blocks);
     for (uint32_t i = 0; i < num_blocks; ++i) blocks[i] = i;
     const size_t width = size_t{shape.heads} * shape.dim;
@@ -151,7 +152,11 @@ void bench_attention(benchmark::State& state, AttentionShape shape) {
     call.q = q.data();
     call.out = out.data();
     call.q_stride = call.out_stride = width;
-    call.kv = {keys.data(), values.data(), stride, stride, blocks.data()};
+    call.kv = {.keys = reinterpret_cast<std::byte*>(keys.data()),
+               .values = reinterpret_cast<std::byte*>(values.data()),
+               .key_block_stride = stride_bytes,
+               .value_block_stride = stride_bytes,
+               .blocks = blocks.data()};
     call.num_rows = num_rows;
     call.first_position = num_cached;
     call.num_heads = shape.heads;

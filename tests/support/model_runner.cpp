@@ -27,6 +27,7 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::open(const std::filesystem::pa
               make_cpu_backend(*runner->model_, {.num_threads = options.num_threads,
                                                  .exact = options.exact,
                                                  .num_kv_blocks = num_blocks,
+                                                 .kv_type = options.kv_type,
                                                  .max_step_tokens = options.max_step_tokens,
                                                  .max_step_logits = options.max_step_logits,
                                                  .context_tokens = options.context_tokens}));

@@ -25,6 +25,7 @@ class ModelRunner {
         uint32_t num_sequences = 1;
         uint32_t max_step_tokens = 512;
         uint32_t max_step_logits = 64;
+        KvType kv_type = KvType::f32;
     };
     static Result<std::unique_ptr<ModelRunner>> open(const std::filesystem::path& path,
                                                      const Options& options);

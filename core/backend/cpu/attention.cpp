@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/attention_kernels.h"
+#include "backend/cpu/kv_layout.h"
 #include "base/aligned_buffer.h"
 
 namespace hokku::cpu {
@@ -84,25 +85,6 @@ Result<AttentionScratch> AttentionScratch::create(const AttentionLimits& limits)
     return AttentionScratch(std::move(state));
 }
 
-void append_kv(const Lane& lane, const KvPages& pages, const float* k, size_t k_stride,
-               const float* v, size_t v_stride, uint32_t num_rows, uint32_t first_position,
-               uint32_t num_kv_heads, uint32_t key_dim, uint32_t value_dim) {
-    const Lane::Range heads = lane.share(num_kv_heads * num_rows);
-    for (uint32_t item = heads.begin; item < heads.end; ++item) {
-        const uint32_t head = item / num_rows, row = item % num_rows;
-        const uint32_t position = first_position + row;
-        const size_t block = pages.blocks[position / kKvBlockTokens];
-        const uint32_t slot = position % kKvBlockTokens;
-        float* keys = pages.keys + block * pages.key_block_stride +
-                      size_t{head} * key_dim * kKvBlockTokens + slot;
-        const float* key = k + row * k_stride + size_t{head} * key_dim;
-        for (uint32_t d = 0; d < key_dim; ++d) keys[size_t{d} * kKvBlockTokens] = key[d];
-        float* values = pages.values + block * pages.value_block_stride +
-                        (size_t{head} * kKvBlockTokens + slot) * value_dim;
-        std::copy_n(v + row * v_stride + size_t{head} * value_dim, value_dim, values);
-    }
-}
-
 namespace {
 
 /// The cut of a call into tiles of queries and splits of the KV.
@@ -146,8 +128,9 @@ AttentionTile describe_tile(const AttentionCall& call, const Plan& plan, uint32_
             .group = plan.group,
             .first_query = first_query,
             .num_queries = std::min(kAttentionTile, queries - first_query),
-            .keys = call.kv.keys + size_t{kv_head} * call.key_dim * kKvBlockTokens,
-            .values = call.kv.values + size_t{kv_head} * kKvBlockTokens * call.value_dim,
+            .kv_type = call.kv.type,
+            .keys = call.kv.keys + kv_head * kv_key_head_bytes(call.kv.type, call.key_dim),
+            .values = call.kv.values + kv_head * kv_value_head_bytes(call.kv.type, call.value_dim),
             .key_block_stride = call.kv.key_block_stride,
             .value_block_stride = call.kv.value_block_stride,
             .blocks = call.kv.blocks,

@@ -9,18 +9,19 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/thread_team.h"
+#include "hokku/kv_type.h"
 #include "hokku/result.h"
 
 namespace hokku::cpu {
 
-/// The KV pages of one layer. A block holds kKvBlockTokens positions; within a block
-///   keys   : [num_kv_heads][key_dim][kKvBlockTokens] f32 (position is the contiguous dimension)
-///   values : [num_kv_heads][kKvBlockTokens][value_dim] f32
+/// The KV pages of one layer. A block holds kKvBlockTokens positions; within a block the heads lie
+/// one after another, each as kv_layout.h says.
 /// Only KV heads are stored; query head h reads KV head h / (num_heads / num_kv_heads).
 struct KvPages {
-    float* keys = nullptr;  ///< First block of the layer.
-    float* values = nullptr;
-    size_t key_block_stride = 0;  ///< Floats between blocks.
+    KvType type = KvType::f32;
+    std::byte* keys = nullptr;  ///< First block of the layer.
+    std::byte* values = nullptr;
+    size_t key_block_stride = 0;  ///< Bytes between blocks.
     size_t value_block_stride = 0;
     const uint32_t* blocks = nullptr;  ///< Block table of the sequence.
 };
@@ -43,7 +44,8 @@ struct AttentionCall {
 };
 
 /// Stores k [num_rows][num_kv_heads][key_dim] and v [..][value_dim] at positions
-/// first_position + r. All lanes together; complete after the next barrier.
+/// first_position + r, in the pages' type. Values that are not finite stay so. All lanes together;
+/// complete after the next barrier.
 void append_kv(const Lane& lane, const KvPages& pages, const float* k, size_t k_stride,
                const float* v, size_t v_stride, uint32_t num_rows, uint32_t first_position,
                uint32_t num_kv_heads, uint32_t key_dim, uint32_t value_dim);

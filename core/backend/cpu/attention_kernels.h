@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hokku/kv_type.h"
+
 namespace hokku::cpu {
 
 /// Up to kAttentionTile queries that read the same KV head, over positions [begin, end). Query
@@ -16,9 +18,10 @@ struct AttentionTile {
     uint32_t group = 1;        ///< Query heads per KV head.
     uint32_t first_query = 0, num_queries = 0;
 
-    const float* keys = nullptr;    ///< This head's part of block 0: [key_dim][64]
-    const float* values = nullptr;  ///< [64][value_dim]
-    size_t key_block_stride = 0, value_block_stride = 0;
+    KvType kv_type = KvType::f32;
+    const std::byte* keys = nullptr;    ///< This head's part of block 0, see kv_layout.h
+    const std::byte* values = nullptr;  ///< The same.
+    size_t key_block_stride = 0, value_block_stride = 0;  ///< Bytes.
     const uint32_t* blocks = nullptr;
 
     uint32_t key_dim = 0, value_dim = 0;

@@ -105,7 +105,7 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Model& model,
     const uint32_t num_lanes = team->size();
     HOKKU_TRY(StepBuffers buffers, StepBuffers::create(spec, num_lanes, options.max_step_tokens,
                                                        options.max_step_logits));
-    HOKKU_TRY(KvPool kv, KvPool::create(spec, options.num_kv_blocks));
+    HOKKU_TRY(KvPool kv, KvPool::create(spec, options.kv_type, options.num_kv_blocks));
     HOKKU_TRY(MatmulScratch matmul,
               MatmulScratch::create(
                   {.num_lanes = num_lanes,
@@ -254,8 +254,8 @@ void CpuBackend::copy_block(uint32_t from, uint32_t to) {
 
 namespace hokku {
 
-uint64_t cpu_kv_block_bytes(const Model& model) {
-    return cpu::KvPool::block_bytes(model.spec());
+uint64_t cpu_kv_block_bytes(const Model& model, KvType type) {
+    return cpu::KvPool::block_bytes(model.spec(), type);
 }
 
 bool cpu_kernels_are_reference() {

@@ -4,10 +4,13 @@
 
 namespace hokku::cpu {
 
+struct AttentionTile;
 struct KernelTable;
 
 const KernelTable* reference_kernels();
 const KernelTable* avx2_kernels();
 const KernelTable* avx512_kernels();
+/// Attention of the reference table.
+void run_reference_tile(const AttentionTile& tile);
 
 }  // namespace hokku::cpu

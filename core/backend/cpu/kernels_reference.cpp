@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference table: scalar float32 that says what the other tables must compute. Sums run in
 // several accumulators, which keeps them accurate and lets the compiler use baseline vectors.
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "backend/backend.h"
 #include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/kernel_tables.h"
 #include "backend/cpu/kernels.h"
@@ -135,67 +133,8 @@ void dot_rows(const DotCall& call) {
     }
 }
 
-/// Adds the positions [first, last] of one block to the running softmax of one query.
-void attend_block(const AttentionTile& tile, const float* q, uint32_t block, uint32_t first,
-                  uint32_t last, float* sums, float& max, float& weight) {
-    const size_t physical = tile.blocks[block];
-    const float* keys = tile.keys + physical * tile.key_block_stride;
-    const float* values = tile.values + physical * tile.value_block_stride;
-    float logits[kKvBlockTokens] = {};
-    for (uint32_t d = 0; d < tile.key_dim; ++d) {
-        for (uint32_t p = 0; p < kKvBlockTokens; ++p) {
-            logits[p] += q[d] * keys[d * kKvBlockTokens + p];
-        }
-    }
-    float block_max = -INFINITY;
-    for (uint32_t p = first; p <= last; ++p) {
-        logits[p] *= tile.scale;
-        if (tile.logit_softcap > 0.0f) {
-            logits[p] = tile.logit_softcap * std::tanh(logits[p] / tile.logit_softcap);
-        }
-        block_max = std::max(block_max, logits[p]);
-    }
-    if (weight == 0.0f || block_max > max) {
-        const float correction = weight == 0.0f ? 0.0f : std::exp(max - block_max);
-        for (uint32_t d = 0; d < tile.value_dim; ++d) sums[d] *= correction;
-        weight *= correction;
-        max = block_max;
-    }
-    for (uint32_t p = first; p <= last; ++p) {
-        const float e = std::exp(logits[p] - max);
-        weight += e;
-        const float* value = values + size_t{p} * tile.value_dim;
-        for (uint32_t d = 0; d < tile.value_dim; ++d) sums[d] += e * value[d];
-    }
-}
-
-void run_tile(const AttentionTile& tile) {
-    for (uint32_t i = 0; i < tile.num_queries; ++i) {
-        const uint32_t query = tile.first_query + i;
-        const uint32_t row = query / tile.group;
-        const float* q = tile.q + row * tile.q_stride + query % tile.group * tile.key_dim;
-        float* sums = tile.sums + size_t{i} * tile.value_dim;
-        std::fill_n(sums, tile.value_dim, 0.0f);
-        float max = 0.0f, weight = 0.0f;
-        const uint32_t position = tile.first_position + row;
-        const uint32_t end = std::min(tile.end, position + 1);
-        uint32_t begin = tile.begin;
-        if (tile.window > 0 && position >= tile.window) {
-            begin = std::max(begin, position - tile.window + 1);
-        }
-        for (uint32_t p = begin; p < end;) {
-            const uint32_t block = p / kKvBlockTokens, start = block * kKvBlockTokens;
-            const uint32_t stop = std::min(end, start + kKvBlockTokens);
-            attend_block(tile, q, block, p - start, stop - 1 - start, sums, max, weight);
-            p = stop;
-        }
-        tile.maxima[i] = max;
-        tile.weights[i] = weight;
-    }
-}
-
 constexpr MatmulKernels kMatmul = {.dot_rows = dot_rows};
-constexpr AttentionKernels kAttention = {.run_tile = run_tile};
+constexpr AttentionKernels kAttention = {.run_tile = run_reference_tile};
 
 constexpr KernelTable kTable = {
     .name = "reference",

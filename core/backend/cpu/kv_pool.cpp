@@ -7,45 +7,45 @@
 #include <cstring>
 #include <utility>
 
-#include "backend/backend.h"
+#include "backend/cpu/kv_layout.h"
 
 namespace hokku::cpu {
 
 namespace {
 
-size_t key_floats(const LayerSpec& layer) {
+size_t key_bytes(const LayerSpec& layer, KvType type) {
     const AttentionSpec* attention = layer.attention();
-    return attention == nullptr
-               ? 0
-               : size_t{attention->num_kv_heads} * attention->key_dim * kKvBlockTokens;
+    if (attention == nullptr) return 0;
+    return attention->num_kv_heads * kv_key_head_bytes(type, attention->key_dim);
 }
 
-size_t value_floats(const LayerSpec& layer) {
+size_t value_bytes(const LayerSpec& layer, KvType type) {
     const AttentionSpec* attention = layer.attention();
-    return attention == nullptr
-               ? 0
-               : size_t{attention->num_kv_heads} * attention->value_dim * kKvBlockTokens;
+    if (attention == nullptr) return 0;
+    return attention->num_kv_heads * kv_value_head_bytes(type, attention->value_dim);
 }
 
 }  // namespace
 
-uint64_t KvPool::block_bytes(const ModelSpec& spec) {
-    uint64_t floats = 0;
-    for (const LayerSpec& layer : spec.layers) floats += key_floats(layer) + value_floats(layer);
-    return floats * sizeof(float);
+uint64_t KvPool::block_bytes(const ModelSpec& spec, KvType type) {
+    uint64_t bytes = 0;
+    for (const LayerSpec& layer : spec.layers)
+        bytes += key_bytes(layer, type) + value_bytes(layer, type);
+    return bytes;
 }
 
-Result<KvPool> KvPool::create(const ModelSpec& spec, uint32_t num_blocks) {
+Result<KvPool> KvPool::create(const ModelSpec& spec, KvType type, uint32_t num_blocks) {
     KvPool pool;
+    pool.type_ = type;
     pool.num_blocks_ = num_blocks;
     pool.layers_.resize(spec.layers.size());
     const auto lay_out = [&](BufferLayout& layout) {
         for (size_t i = 0; i < spec.layers.size(); ++i) {
             Layer& layer = pool.layers_[i];
-            layer.key_stride = key_floats(spec.layers[i]);
-            layer.value_stride = value_floats(spec.layers[i]);
-            layer.keys = layout.take<float>(layer.key_stride * num_blocks);
-            layer.values = layout.take<float>(layer.value_stride * num_blocks);
+            layer.key_stride = key_bytes(spec.layers[i], type);
+            layer.value_stride = value_bytes(spec.layers[i], type);
+            layer.keys = layout.take<std::byte>(layer.key_stride * num_blocks);
+            layer.values = layout.take<std::byte>(layer.value_stride * num_blocks);
         }
     };
     BufferLayout sizes;
@@ -61,7 +61,8 @@ Result<KvPool> KvPool::create(const ModelSpec& spec, uint32_t num_blocks) {
 
 KvPages KvPool::pages(uint32_t layer, const uint32_t* blocks) const {
     const Layer& part = layers_[layer];
-    return {.keys = part.keys,
+    return {.type = type_,
+            .keys = part.keys,
             .values = part.values,
             .key_block_stride = part.key_stride,
             .value_block_stride = part.value_stride,
@@ -72,9 +73,9 @@ void KvPool::copy_block(uint32_t from, uint32_t to) {
     assert(from < num_blocks_ && to < num_blocks_ && "the engine owns only blocks of the pool");
     for (const Layer& layer : layers_) {
         std::memcpy(layer.keys + to * layer.key_stride, layer.keys + from * layer.key_stride,
-                    layer.key_stride * sizeof(float));
+                    layer.key_stride);
         std::memcpy(layer.values + to * layer.value_stride,
-                    layer.values + from * layer.value_stride, layer.value_stride * sizeof(float));
+                    layer.values + from * layer.value_stride, layer.value_stride);
     }
 }
 

@@ -18,10 +18,10 @@ namespace hokku::cpu {
 class KvPool {
   public:
     /// Errors : out_of_memory.
-    static Result<KvPool> create(const ModelSpec& spec, uint32_t num_blocks);
+    static Result<KvPool> create(const ModelSpec& spec, KvType type, uint32_t num_blocks);
 
     /// Bytes that one block takes over all layers.
-    static uint64_t block_bytes(const ModelSpec& spec);
+    static uint64_t block_bytes(const ModelSpec& spec, KvType type);
 
     [[nodiscard]] KvPages pages(uint32_t layer, const uint32_t* blocks) const;
     void copy_block(uint32_t from, uint32_t to);
@@ -30,13 +30,14 @@ class KvPool {
 
   private:
     struct Layer {
-        float* keys = nullptr;
-        float* values = nullptr;
-        size_t key_stride = 0, value_stride = 0;  // Floats between blocks.
+        std::byte* keys = nullptr;
+        std::byte* values = nullptr;
+        size_t key_stride = 0, value_stride = 0;  // Bytes of a block.
     };
 
     AlignedBuffer buffer_;
     std::vector<Layer> layers_;
+    KvType type_ = KvType::f32;
     uint32_t num_blocks_ = 0;
 };
 

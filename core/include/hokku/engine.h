@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hokku/chat_template.h"
+#include "hokku/kv_type.h"
 #include "hokku/result.h"
 #include "hokku/sampling.h"
 #include "hokku/tokenizer.h"
@@ -27,6 +28,8 @@ struct LoadOptions {
     /// Absent: 4096, or less where the model or the memory allows less (a warning says so).
     /// A number is clamped to the model's own limit; 0 takes that limit.
     std::optional<uint32_t> context_tokens = std::nullopt;
+    /// How the context is kept: the smaller types take less memory, at some accuracy.
+    KvType kv_type = KvType::f32;
     uint32_t num_threads = 0;  ///< 0: one per physical core within the CPU quota.
     bool exact = false;        ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;   ///< false reads the file into memory.
@@ -41,6 +44,7 @@ struct ModelInfo {
     std::filesystem::path path;
     uint64_t file_bytes = 0, num_parameters = 0;
     uint32_t trained_context = 0, context_tokens = 0, num_vocab = 0, num_layers = 0;
+    KvType kv_type = KvType::f32;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
     uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
     std::string device;            ///< "CPU avx512, 2 threads".

@@ -41,6 +41,14 @@ HOKKU_INLINE Floats load(const float* p, Mask lanes) {
 HOKKU_INLINE Floats load(const float* p, AllLanes) {
     return load(p);
 }
+/// kLanes IEEE halves, or signed bytes, as floats.
+HOKKU_INLINE Floats load_halves(const uint16_t* p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+HOKKU_INLINE Floats load_int8s(const int8_t* p) {
+    return _mm256_cvtepi32_ps(
+        _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+}
 HOKKU_INLINE void store(float* p, Floats x) {
     _mm256_storeu_ps(p, x);
 }

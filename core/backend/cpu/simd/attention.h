@@ -7,6 +7,7 @@
 
 #include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/simd/for_lanes.h"
+#include "backend/cpu/simd/kv_readers.h"
 #include "backend/cpu/simd/math.h"
 
 namespace hokku::cpu {
@@ -29,48 +30,66 @@ struct Part {
     uint32_t last_end;                        // Largest of end.
 };
 
-/// logits[r][columns] = q[r] . keys[.][columns] for kColumns registers of positions.
-template <size_t kRows, size_t kColumns>
-void score_columns(const Part& part, size_t key_dim, const float* keys, float* logits) {
-    Floats sums[kRows][kColumns];
-#pragma GCC unroll 8
-    for (size_t r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-        for (size_t c = 0; c < kColumns; ++c) sums[r][c] = zero();
-    }
-    for (size_t d = 0; d < key_dim; ++d) {
-        Floats k[kColumns];
-#pragma GCC unroll 4
-        for (size_t c = 0; c < kColumns; ++c) k[c] = load(keys + d * kBlock + kLanes * c);
+/// logits[r][columns] = q[r] . keys[.][columns] for kColumns registers of positions from `column`
+/// on; where keys have scales, group by group of dimensions.
+template <class Kv, size_t kRows, size_t kColumns>
+void score_columns(const Part& part, size_t key_dim, const std::byte* keys, size_t column,
+                   float* logits) {
+    const auto* elements = reinterpret_cast<const typename Kv::Element*>(keys) + column;
+    for (size_t begin = 0; begin < key_dim;) {
+        size_t end = key_dim;
+        if (Kv::kIsScaled && key_dim - begin > kKvScaleDims) end = begin + kKvScaleDims;
+        Floats sums[kRows][kColumns];
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
-            const Floats q = splat(part.q[r][d]);
 #pragma GCC unroll 4
-            for (size_t c = 0; c < kColumns; ++c) sums[r][c] = mul_add(q, k[c], sums[r][c]);
+            for (size_t c = 0; c < kColumns; ++c) sums[r][c] = zero();
         }
-    }
+        for (size_t d = begin; d < end; ++d) {
+            Floats k[kColumns];
+#pragma GCC unroll 4
+            for (size_t c = 0; c < kColumns; ++c)
+                k[c] = Kv::read(elements + d * kBlock + kLanes * c);
 #pragma GCC unroll 8
-    for (size_t r = 0; r < kRows; ++r) {
+            for (size_t r = 0; r < kRows; ++r) {
+                const Floats q = splat(part.q[r][d]);
 #pragma GCC unroll 4
-        for (size_t c = 0; c < kColumns; ++c) {
-            store(logits + r * kBlock + kLanes * c, sums[r][c]);
+                for (size_t c = 0; c < kColumns; ++c) sums[r][c] = mul_add(q, k[c], sums[r][c]);
+            }
         }
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+            for (size_t c = 0; c < kColumns; ++c) {
+                float* out = logits + r * kBlock + column + kLanes * c;
+                if constexpr (Kv::kIsScaled) {
+                    const Floats scale =
+                        load_halves(scales_of<Kv>(keys, key_dim, begin) + column + kLanes * c);
+                    const Floats before = begin == 0 ? zero() : load(out);
+                    sums[r][c] = mul_add(scale, sums[r][c], before);
+                }
+                store(out, sums[r][c]);
+            }
+        }
+        begin = end;
     }
 }
 
-template <size_t kRows>
-void score_block(const Part& part, size_t key_dim, const float* keys, uint32_t num_visible,
+template <class Kv, size_t kRows>
+void score_block(const Part& part, size_t key_dim, const std::byte* keys, uint32_t num_visible,
                  float* logits) {
     constexpr size_t kColumns = columns_of(kRows);
     for (uint32_t column = 0; column < num_visible; column += kLanes * kColumns) {
-        score_columns<kRows, kColumns>(part, key_dim, keys + column, logits + column);
+        score_columns<Kv, kRows, kColumns>(part, key_dim, keys, column, logits);
     }
 }
 
-/// sums[r][d..] += weights[r][p] * values[p][d..] over positions [0, end).
-template <size_t kRows, size_t kColumns, class Lanes>
-HOKKU_INLINE void add_columns(const float* weights, const float* values, size_t value_dim,
-                              uint32_t end, Lanes lanes, float* sums) {
+/// sums[r][d..] += weights[r][p] * values[p][d..] over positions [0, end). Each group of kScaleRun
+/// registers has weights of its own, [kRows][kBlock], one group after the other.
+template <class Kv, size_t kRows, size_t kColumns, class Lanes>
+HOKKU_INLINE void add_columns(const float* weights, const typename Kv::Element* values, size_t row,
+                              uint32_t end, Lanes lanes, size_t value_dim, float* sums) {
+    constexpr size_t kScaleRun = Kv::kIsScaled ? kKvScaleDims / kLanes : kColumns;
     Floats acc[kRows][kColumns];
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
@@ -82,14 +101,14 @@ HOKKU_INLINE void add_columns(const float* weights, const float* values, size_t 
     for (uint32_t p = 0; p < end; ++p) {
         Floats v[kColumns];
 #pragma GCC unroll 4
-        for (size_t c = 0; c < kColumns; ++c) {
-            v[c] = load(values + p * value_dim + kLanes * c, lanes);
-        }
+        for (size_t c = 0; c < kColumns; ++c) v[c] = Kv::read(values + p * row + kLanes * c, lanes);
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
-            const Floats w = splat(weights[r * kBlock + p]);
 #pragma GCC unroll 4
-            for (size_t c = 0; c < kColumns; ++c) acc[r][c] = mul_add(w, v[c], acc[r][c]);
+            for (size_t c = 0; c < kColumns; ++c) {
+                const Floats w = splat(weights[(c / kScaleRun * kRows + r) * kBlock + p]);
+                acc[r][c] = mul_add(w, v[c], acc[r][c]);
+            }
         }
     }
 #pragma GCC unroll 8
@@ -101,17 +120,49 @@ HOKKU_INLINE void add_columns(const float* weights, const float* values, size_t 
     }
 }
 
+/// scaled[r][p] = weights[r][p] * scales[p]
 template <size_t kRows>
-void add_values(const float* weights, const float* values, size_t value_dim, uint32_t end,
+HOKKU_INLINE void scale_weights(const float* weights, const uint16_t* scales, float* scaled) {
+    for (size_t p = 0; p < kBlock; p += kLanes) {
+        const Floats scale = load_halves(scales + p);
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRows; ++r) {
+            store(scaled + r * kBlock + p, mul(scale, load(weights + r * kBlock + p)));
+        }
+    }
+}
+
+/// The weights for kColumns registers of values from dimension d on: as they are, or each group's
+/// times its scales, in `scaled` [2][kRows][kBlock].
+template <class Kv, size_t kRows>
+HOKKU_INLINE const float* weights_for(const float* weights, const std::byte* head, size_t row,
+                                      size_t d, size_t num_columns, float* scaled) {
+    if constexpr (!Kv::kIsScaled) return weights;
+    const size_t last = d + num_columns * kLanes - 1;
+    scale_weights<kRows>(weights, scales_of<Kv>(head, row, d), scaled);
+    if (last / kKvScaleDims != d / kKvScaleDims) {
+        scale_weights<kRows>(weights, scales_of<Kv>(head, row, last), scaled + kRows * kBlock);
+    }
+    return scaled;
+}
+
+template <class Kv, size_t kRows>
+void add_values(const float* weights, const std::byte* head, size_t value_dim, uint32_t end,
                 float* sums) {
     constexpr size_t kColumns = columns_of(kRows);
+    static_assert(!Kv::kIsScaled || kLanes * kColumns <= 2 * kKvScaleDims);
+    alignas(64) float scaled[Kv::kIsScaled ? 2 * kRows * kBlock : 1];
+    const auto* values = reinterpret_cast<const typename Kv::Element*>(head);
+    const size_t row = kv_value_row(Kv::kType, value_dim);
     size_t d = 0;
     for (; d + kLanes * kColumns <= value_dim; d += kLanes * kColumns) {
-        add_columns<kRows, kColumns>(weights, values + d, value_dim, end, AllLanes{}, sums + d);
+        const float* w = weights_for<Kv, kRows>(weights, head, row, d, kColumns, scaled);
+        add_columns<Kv, kRows, kColumns>(w, values + d, row, end, AllLanes{}, value_dim, sums + d);
     }
     for (; d < value_dim; d += kLanes) {
-        add_columns<kRows, 1>(weights, values + d, value_dim, end, first_lanes(value_dim - d),
-                              sums + d);
+        const float* w = weights_for<Kv, kRows>(weights, head, row, d, 1, scaled);
+        add_columns<Kv, kRows, 1>(w, values + d, row, end, first_lanes(value_dim - d), value_dim,
+                                  sums + d);
     }
 }
 
@@ -154,15 +205,15 @@ void soften(const AttentionTile& tile, uint32_t block_begin, uint32_t begin, uin
     weight += sum_of_lanes(total);
 }
 
-template <size_t kRows>
+template <class Kv, size_t kRows>
 void attend_block(const AttentionTile& tile, const Part& part, uint32_t block) {
     alignas(64) float logits[kRows * kBlock];
     const size_t physical = tile.blocks[block];
     const uint32_t block_begin = block * kBlock;
     const uint32_t num_visible =
         part.last_end - block_begin < kBlock ? part.last_end - block_begin : kBlock;
-    score_block<kRows>(part, tile.key_dim, tile.keys + physical * tile.key_block_stride,
-                       num_visible, logits);
+    score_block<Kv, kRows>(part, tile.key_dim, tile.keys + physical * tile.key_block_stride,
+                           num_visible, logits);
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
         float* weights = logits + r * kBlock;
@@ -176,33 +227,34 @@ void attend_block(const AttentionTile& tile, const Part& part, uint32_t block) {
         soften(tile, block_begin, part.begin[r], part.end[r], weights,
                tile.sums + query * tile.value_dim, tile.maxima[query], tile.weights[query]);
     }
-    add_values<kRows>(logits, tile.values + physical * tile.value_block_stride, tile.value_dim,
-                      num_visible, tile.sums + size_t{part.first} * tile.value_dim);
+    add_values<Kv, kRows>(logits, tile.values + physical * tile.value_block_stride, tile.value_dim,
+                          num_visible, tile.sums + size_t{part.first} * tile.value_dim);
 }
 
+template <class Kv>
 void attend(const AttentionTile& tile, const Part& part, uint32_t block) {
     switch (part.count) {
         case 1:
-            return attend_block<1>(tile, part, block);
+            return attend_block<Kv, 1>(tile, part, block);
         case 2:
-            return attend_block<2>(tile, part, block);
+            return attend_block<Kv, 2>(tile, part, block);
         case 3:
-            return attend_block<3>(tile, part, block);
+            return attend_block<Kv, 3>(tile, part, block);
         case 4:
-            return attend_block<4>(tile, part, block);
+            return attend_block<Kv, 4>(tile, part, block);
         default:
             break;
     }
     if constexpr (kQueries > 4) {
         switch (part.count) {
             case 5:
-                return attend_block<5>(tile, part, block);
+                return attend_block<Kv, 5>(tile, part, block);
             case 6:
-                return attend_block<6>(tile, part, block);
+                return attend_block<Kv, 6>(tile, part, block);
             case 7:
-                return attend_block<7>(tile, part, block);
+                return attend_block<Kv, 7>(tile, part, block);
             default:
-                return attend_block<8>(tile, part, block);
+                return attend_block<Kv, 8>(tile, part, block);
         }
     }
 }
@@ -225,7 +277,8 @@ Part make_part(const AttentionTile& tile, uint32_t first) {
     return part;
 }
 
-void run_tile(const AttentionTile& tile) {
+template <class Kv>
+void run_tile_of(const AttentionTile& tile) {
     constexpr uint32_t kMaxParts = (kAttentionTile + kQueries - 1) / kQueries;
     Part parts[kMaxParts];
     uint32_t num_parts = 0;
@@ -243,8 +296,19 @@ void run_tile(const AttentionTile& tile) {
             const Part& part = parts[i];
             const bool sees_any =
                 part.last_end > block * kBlock && part.begin[0] < (block + 1) * kBlock;
-            if (sees_any) attend(tile, part, block);
+            if (sees_any) attend<Kv>(tile, part, block);
         }
+    }
+}
+
+void run_tile(const AttentionTile& tile) {
+    switch (tile.kv_type) {
+        case KvType::f32:
+            return run_tile_of<FloatKv>(tile);
+        case KvType::f16:
+            return run_tile_of<HalfKv>(tile);
+        case KvType::q8_0:
+            return run_tile_of<CodeKv>(tile);
     }
 }
 

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass with keys and values stored in 16 and 8 bits, on tiny models of every
+// architecture beside the same with float32. forward_real_test.cpp has the real models.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/forward_checks.h"
+#include "support/golden.h"
+#include "support/golden_cases.h"
+#include "support/model_runner.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Whether small differences can grow: key biases make scales coarse, and experts are chosen or
+/// not.
+bool is_sensitive(const ModelRunner& runner) {
+    const Model& model = runner.model();
+    for (size_t i = 0; i < model.spec().layers.size(); ++i)
+        if (model.weights().layers[i].bk.data != nullptr || model.spec().layers[i].ffn.experts)
+            return true;
+    return false;
+}
+
+struct Agreement {
+    double relative_error = 0;
+    size_t num_equal = 0, num_positions = 0;  // Positions with the same most likely token.
+};
+
+Agreement compare(ModelRunner& runner, ModelRunner& plain, const std::vector<int32_t>& tokens) {
+    const size_t num_vocab = plain.num_vocab();
+    const auto want = value_of(plain.evaluate(tokens, 64));
+    const auto prefill = value_of(runner.evaluate(tokens, 64));
+    const auto decode = value_of(runner.evaluate(tokens, 1));
+    Agreement agreement{
+        .relative_error = std::max(relative_error(prefill, want), relative_error(decode, want)),
+        .num_positions = tokens.size()};
+    for (size_t i = 0; i < tokens.size(); ++i)
+        if (argmax(row_of(prefill, i, num_vocab)) == argmax(row_of(want, i, num_vocab)))
+            ++agreement.num_equal;
+    return agreement;
+}
+
+/// Limits: about twice the worst model measured, of 49. A wrong scale or layout gives above 1.
+void check_type(const fs::path& folder, KvType type, bool exact) {
+    const auto plain = open_or_fail(folder / "model.gguf", {.exact = exact});
+    const auto runner = open_or_fail(folder / "model.gguf", {.exact = exact, .kv_type = type});
+    const bool is_half = type == KvType::f16;
+    const double limit = is_sensitive(*plain) ? (is_half ? 0.1 : 0.5) : (is_half ? 0.005 : 0.12);
+    Agreement worst;
+    size_t num_equal = 0, num_positions = 0;
+    for (const GoldenCase& golden : read_golden_cases(folder / "visible.json")) {
+        const Agreement agreement = compare(*runner, *plain, golden.tokens);
+        worst.relative_error = std::max(worst.relative_error, agreement.relative_error);
+        num_equal += agreement.num_equal;
+        num_positions += agreement.num_positions;
+    }
+    INFO(folder.filename().string() << " " << kv_type_name(type) << " exact " << exact);
+    CHECK(worst.relative_error <= limit);
+    CHECK(num_equal >= num_positions * (is_half ? 98 : 70) / 100);
+}
+
+}  // namespace
+
+TEST_CASE("Forward: tiny models of each architecture stay themselves with 16 and 8 bits",
+          "[backend][quick]") {
+    const auto arch = find_golden("arch");
+    if (!arch) return report_skip("golden/arch is not there");
+    size_t num_models = 0;
+    for (const auto& entry : fs::directory_iterator(*arch)) {
+        if (!fs::exists(entry.path() / "model.gguf")) continue;
+        if (!ModelRunner::open(entry.path() / "model.gguf", {}).ok()) continue;
+        ++num_models;
+        for (const bool exact : {true, false}) {
+            check_type(entry.path(), KvType::f16, exact);
+            check_type(entry.path(), KvType::q8_0, exact);
+        }
+    }
+    CHECK(num_models >= 40);
+}
+
+TEST_CASE("CpuBackend: the smaller types take half and 27 % of the memory", "[backend][quick]") {
+    // 64 positions: 2 KV heads of 8 + 8 dimensions in 3 layers; rows of values have 16 at least.
+    const auto path = *find_golden_or_copy("arch/llama_bias/model.gguf");
+    const auto half = open_or_fail(path, {.context_tokens = 64, .kv_type = KvType::f16});
+    CHECK(half->backend().info().kv_bytes == 3 * 2 * 64 * (8 * 2 + 16 * 2));
+    const auto codes = open_or_fail(path, {.context_tokens = 64, .kv_type = KvType::q8_0});
+    CHECK(codes->backend().info().kv_bytes == 3 * 2 * 64 * (8 + 2 + 16 + 2));
+    const auto starter = find_model("smollm2");
+    if (!starter) return report_skip("the model smollm2 is not downloaded");
+    const auto runner = open_or_fail(*starter, {.context_tokens = 64});
+    // 3 KV heads of 64 + 64 dimensions in 30 layers.
+    CHECK(cpu_kv_block_bytes(runner->model(), KvType::f32) == 64 * 30 * 3 * 128 * 4);
+    CHECK(cpu_kv_block_bytes(runner->model(), KvType::f16) == 64 * 30 * 3 * 128 * 2);
+    CHECK(cpu_kv_block_bytes(runner->model(), KvType::q8_0) == 64 * 30 * 3 * (128 + 4 * 2));
+}
