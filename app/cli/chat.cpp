@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "constraint_flags.h"
 #include "generation.h"
 #include "model_options.h"
 #include "sampling_flags.h"
@@ -20,6 +21,7 @@ namespace {
 struct ChatOptions {
     ModelOptions model;
     SamplingFlags sampling;
+    ConstraintFlags constraints;
     std::string system, first;
     uint32_t max_tokens = 0;
 };
@@ -35,9 +37,11 @@ constexpr std::string_view kHelp =
 /// The conversation and what is done with each line of input.
 class Chat {
   public:
-    Chat(LoadedModel& loaded, const ChatOptions& options, SamplingOptions sampling)
+    Chat(LoadedModel& loaded, const ChatOptions& options, SamplingOptions sampling,
+         std::vector<ConstraintSpec> constraints)
         : loaded_(loaded),
           sampling_(std::move(sampling)),
+          constraints_(std::move(constraints)),
           max_tokens_(options.max_tokens),
           system_(options.system) {
         reset();
@@ -90,6 +94,7 @@ class Chat {
         GenerationRequest request;
         request.messages = messages_;
         request.sampling = sampling_;
+        request.constraints = constraints_;
         request.max_tokens = max_tokens_;
         const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true);
         if (result.reason == StopReason::failed) {
@@ -103,6 +108,8 @@ class Chat {
         if (isatty(STDERR_FILENO) != 0) {
             std::fprintf(stderr, "\033[2m(%s)\033[0m\n", summary_of(result).c_str());
         }
+        if (result.reason != StopReason::cancelled && !report_constraints(result))
+            has_failed_ = true;
         if (result.reason == StopReason::context_full) {
             write_message("the context is full; /reset starts a new conversation");
         }
@@ -111,6 +118,7 @@ class Chat {
 
     LoadedModel& loaded_;
     SamplingOptions sampling_;
+    std::vector<ConstraintSpec> constraints_;
     uint32_t max_tokens_;
     std::string system_;
     std::vector<ChatMessage> messages_;
@@ -136,6 +144,8 @@ std::optional<std::string> read_message(bool is_interactive) {
 int chat(const ChatOptions& options) {
     Result<SamplingOptions> sampling = sampling_options(options.sampling);
     if (!sampling) return fail_arguments(sampling.error());
+    Result<std::vector<ConstraintSpec>> constraints = constraint_specs(options.constraints);
+    if (!constraints) return fail_arguments(constraints.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
     const bool is_interactive = isatty(STDIN_FILENO) != 0;
@@ -143,7 +153,7 @@ int chat(const ChatOptions& options) {
         std::fprintf(stderr, "%s on %s. /help lists the commands.\n",
                      loaded->info.path.stem().c_str(), loaded->info.device.c_str());
     }
-    Chat conversation(*loaded, options, std::move(*sampling));
+    Chat conversation(*loaded, options, std::move(*sampling), std::move(*constraints));
     if (!options.first.empty()) {
         std::fprintf(stderr, "> %s\n", options.first.c_str());
         if (!conversation.handle(options.first)) return kDone;
@@ -167,6 +177,7 @@ void add_chat(CLI::App& app, Action& chosen) {
     command->add_option("-n,--max-tokens", options->max_tokens,
                         "Most tokens of an answer; 0: until the context is full");
     add_sampling_flags(command, options->sampling);
+    add_constraint_flags(command, options->constraints);
     command->callback([&chosen, options] { chosen = [options] { return chat(*options); }; });
 }
 

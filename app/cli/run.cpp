@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "constraint_flags.h"
 #include "generation.h"
 #include "model_options.h"
 #include "sampling_flags.h"
@@ -25,6 +26,7 @@ constexpr uint32_t kMostTogether = 8;
 struct RunOptions {
     ModelOptions model;
     SamplingFlags sampling;
+    ConstraintFlags constraints;
     std::optional<std::string> prompt;
     std::optional<std::string> tokens;
     std::string prompt_file, system;
@@ -39,6 +41,9 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     Result<SamplingOptions> sampling = sampling_options(options.sampling);
     if (!sampling) return sampling.error();
     request.sampling = std::move(*sampling);
+    Result<std::vector<ConstraintSpec>> constraints = constraint_specs(options.constraints);
+    if (!constraints) return constraints.error();
+    request.constraints = std::move(*constraints);
     request.max_tokens = options.max_tokens;
     request.stop_strings = options.stop;
     request.parse_special = options.parse_special;
@@ -69,6 +74,7 @@ Json as_json(const GenerationResult& result) {
             {"tokens", result.tokens},
             {"stop_reason", stop_reason_name(result.reason)},
             {"seed", result.seed},
+            {"meets_constraints", result.meets_constraints},
             {"stats",
              {{"prompt_tokens", stats.prompt_tokens},
               {"forward_tokens", stats.forward_tokens},
@@ -99,6 +105,7 @@ int run_several(const RunOptions& options, LoadedModel& loaded, GenerationReques
         } else if (!options.json) {
             write_message(number + summary_of(result));
         }
+        if (!is_incomplete(result)) is_whole = report_constraints(result) && is_whole;
     }
     if (options.json) write_json_line({{"continuations", std::move(list)}});
     return is_whole ? kDone : kFailed;
@@ -119,7 +126,7 @@ int run(const RunOptions& options) {
         write_result("\n");
         write_message(summary_of(result));
     }
-    return is_incomplete(result) ? kFailed : kDone;
+    return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
 }
 
 /// Throws what CLI11 reports as wrong usage.
@@ -166,6 +173,7 @@ void add_run(CLI::App& app, Action& chosen) {
     command->add_flag("--json", options->json, "Print one JSON object at the end instead");
     add_model_options(command, options->model);
     add_sampling_flags(command, options->sampling);
+    add_constraint_flags(command, options->constraints);
     command->callback([&chosen, options] {
         check_usage(*options);
         options->model.max_sequences = std::clamp(options->num_continuations, 1u, kMostTogether);

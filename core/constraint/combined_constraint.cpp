@@ -52,6 +52,16 @@ class CombinedConstraint final : public Constraint {
                            [](const auto& part) { return part->is_finished(); });
     }
 
+    std::string missing_text() const override {
+        std::string text;
+        for (const auto& part : parts_) {
+            const std::string missing = part->missing_text();
+            if (!text.empty() && !missing.empty() && !missing.starts_with(' ')) text += ' ';
+            text += missing;
+        }
+        return text;
+    }
+
     std::unique_ptr<Constraint> clone() const override {
         std::vector<std::unique_ptr<Constraint>> copies;
         for (const auto& part : parts_) copies.push_back(part->clone());

@@ -92,6 +92,7 @@ Result<std::unique_ptr<Constraint>> RequiredWords::create(
                          fmt::format("a required word of {} bytes", text.size()), where,
                          fmt::format("at most {}", kMaxWordBytes)};
         Word word;
+        word.text = text;
         for (size_t pos = 0; pos < text.size();) {
             const Utf8Char c = decode_utf8(text, pos);
             word.chars.push_back(made->fold(c.code_point));
@@ -178,11 +179,31 @@ void RequiredWords::rollback(size_t num_tokens) {
 bool RequiredWords::is_complete() const {
     if (has_ended_) return false;
     if (!text_.empty() && !char_before(text_, text_.size()).valid) return false;
-    return std::all_of(words_.begin(), words_.end(), [this](const Word& word) {
-        if (word.found_at != kNotFound) return true;
-        const size_t back = std::min(text_.size(), word.num_bytes);
-        return occurs_since(word, text_.size() - back) != Occurrence::no;
-    });
+    return std::all_of(words_.begin(), words_.end(),
+                       [this](const Word& word) { return has_occurred(word); });
+}
+
+bool RequiredWords::has_occurred(const Word& word) const {
+    if (word.found_at != kNotFound) return true;
+    const size_t back = std::min(text_.size(), word.num_bytes);
+    return occurs_since(word, text_.size() - back) != Occurrence::no;
+}
+
+std::string RequiredWords::missing_text() const {
+    std::string missing;
+    for (const Word& word : words_) {
+        if (has_occurred(word)) continue;
+        const std::string& before = missing.empty() ? text_ : missing;
+        if (!before.empty()) {
+            const Utf8Char last = char_before(before, before.size());
+            const char32_t first = decode_utf8(word.text, 0).code_point;
+            const bool is_apart = last.code_point == ' ' || last.code_point == '\n' ||
+                                  is_unspaced(last.code_point) || is_unspaced(first);
+            if (!is_apart) missing += ' ';
+        }
+        missing += word.text;
+    }
+    return missing;
 }
 
 }  // namespace hokku::constraint

@@ -31,6 +31,7 @@ class RequiredWords final : public Constraint {
     [[nodiscard]] size_t num_accepted() const override { return lengths_.size() - 1; }
     [[nodiscard]] bool is_complete() const override;
     [[nodiscard]] bool is_finished() const override { return has_ended_; }
+    [[nodiscard]] std::string missing_text() const override;
     [[nodiscard]] std::unique_ptr<Constraint> clone() const override {
         return std::make_unique<RequiredWords>(*this);
     }
@@ -39,6 +40,7 @@ class RequiredWords final : public Constraint {
     static constexpr size_t kNotFound = SIZE_MAX;
     enum class Occurrence { no, if_it_ends_here, yes };
     struct Word {
+        std::string text;  ///< As it was given.
         std::vector<char32_t> chars;
         size_t num_bytes = 0;
         size_t found_at = kNotFound;  ///< Length of the text when it was found for good.
@@ -49,6 +51,7 @@ class RequiredWords final : public Constraint {
     [[nodiscard]] char32_t fold(char32_t c) const;
     [[nodiscard]] Occurrence occurs_at(const Word& word, size_t pos) const;
     [[nodiscard]] Occurrence occurs_since(const Word& word, size_t pos) const;
+    [[nodiscard]] bool has_occurred(const Word& word) const;
 
     std::shared_ptr<const ConstraintVocabulary> vocabulary_;  // shared by all constraints
     std::vector<Word> words_;

@@ -53,10 +53,9 @@ Result<void> Generation::begin() {
 Result<void> Generation::begin_with(std::vector<TokenId> prompt) {
     const LoadedModel& loaded = session_.loaded;
     const ModelInfo& info = loaded.info;
-    HOKKU_TRY(Sampler sampler,
-              Sampler::create(request_.sampling, info.num_vocab, info.context_tokens + 1));
-    result_.seed = sampler.seed();
-    sampler_.emplace(std::move(sampler));
+    HOKKU_TRY(TokenChooser chooser, TokenChooser::create(request_, session_));
+    result_.seed = chooser.seed();
+    chooser_.emplace(std::move(chooser));
     HOKKU_TRY(StopMatcher stops, StopMatcher::create(request_.stop_strings));
     stops_.emplace(std::move(stops));
     stream_.emplace(*loaded.text->tokenizer, request_.keep_special);
@@ -70,7 +69,7 @@ Result<void> Generation::begin_with(std::vector<TokenId> prompt) {
                      fmt::format("the prompt has {} tokens and the context holds {}",
                                  prompt_.size(), info.context_tokens),
                      "prompt", "a shorter prompt or a longer context"};
-    for (const TokenId token : prompt_) sampler_->accept(token);
+    for (const TokenId token : prompt_) chooser_->accept_prompt(token);
     reserve_memory();
     return {};
 }
@@ -78,8 +77,7 @@ Result<void> Generation::begin_with(std::vector<TokenId> prompt) {
 /// So that decoding does not allocate.
 void Generation::reserve_memory() {
     const ModelInfo& info = session_.loaded.info;
-    size_t most_tokens = info.context_tokens - prompt_.size() + 1;
-    if (request_.max_tokens > 0) most_tokens = std::min<size_t>(most_tokens, request_.max_tokens);
+    const size_t most_tokens = num_left();
     result_.tokens.reserve(most_tokens);
     // Tokens have 4 bytes on average, but a text of long ones must not make a step allocate.
     constexpr size_t kLongTokenBytes = 64, kManyBytes = size_t{1} << 20;
@@ -160,8 +158,7 @@ Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits
 }
 
 Result<void> Generation::accept_token(std::span<const float> logits) {
-    HOKKU_TRY(const TokenId token, sampler_->sample(logits));
-    sampler_->accept(token);
+    HOKKU_TRY(const TokenId token, chooser_->choose(logits, num_left()));
     last_token_ = Clock::now();
     if (result_.tokens.empty()) first_token_ = last_token_;
     result_.tokens.push_back(token);
@@ -171,6 +168,7 @@ Result<void> Generation::accept_token(std::span<const float> logits) {
     if (is_end_token(token) && !request_.ignore_end) return finish(StopReason::end_of_generation);
     HOKKU_CHECK(emit(stream_->push(token)));
     if (stops_->is_stopped()) return finish(StopReason::stop_string);
+    if (chooser_->is_finished()) return finish(StopReason::end_of_generation);
     if (result_.tokens.size() == request_.max_tokens) return finish(StopReason::max_tokens);
     if (sequence_.length() == session_.loaded.info.context_tokens)
         return finish(StopReason::context_full);
@@ -196,6 +194,13 @@ Result<void> Generation::emit(std::string_view text) {
     return call_user(events_.on_text, certain);
 }
 
+size_t Generation::num_left() const {
+    const size_t num_stored = prompt_.size() + result_.tokens.size();
+    const size_t room = session_.loaded.info.context_tokens + 1 - num_stored;
+    if (request_.max_tokens == 0) return room;
+    return std::min(room, request_.max_tokens - result_.tokens.size());
+}
+
 bool Generation::is_end_token(TokenId token) const {
     const std::vector<TokenId>& ends = session_.loaded.text->end_tokens;
     return std::binary_search(ends.begin(), ends.end(), token);
@@ -205,6 +210,8 @@ bool Generation::is_end_token(TokenId token) const {
 Result<void> Generation::finish(StopReason reason) {
     is_finished_ = true;
     result_.reason = reason;
+    result_.meets_constraints =
+        request_.constraints.empty() || (chooser_ && chooser_->meets_constraints());
     if (!stream_ || stops_->is_stopped()) return {};
     HOKKU_CHECK(emit(stream_->finish()));
     if (stops_->is_stopped()) return {};

@@ -11,10 +11,10 @@
 
 #include "engine/model_session.h"
 #include "engine/stop_matcher.h"
+#include "engine/token_chooser.h"
 #include "hokku/engine.h"
 #include "kv/kv_cache.h"
 #include "sampling/logprobs.h"
-#include "sampling/sampler.h"
 
 namespace hokku {
 
@@ -73,6 +73,8 @@ class Generation {
     Result<void> emit(std::string_view text);
     Result<void> finish(StopReason reason);
     [[nodiscard]] bool is_end_token(TokenId token) const;
+    /// The most tokens that may still be drawn.
+    [[nodiscard]] size_t num_left() const;
 
     ModelSession& session_;
     const GenerationRequest& request_;
@@ -80,7 +82,7 @@ class Generation {
 
     std::vector<TokenId> prompt_;
     Sequence sequence_;
-    std::optional<Sampler> sampler_;
+    std::optional<TokenChooser> chooser_;
     std::optional<LogprobReader> logprobs_;
     std::optional<TokenStream> stream_;
     std::optional<StopMatcher> stops_;

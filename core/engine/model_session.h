@@ -3,10 +3,13 @@
 // by the inference thread alone.
 #pragma once
 
+#include <memory>
 #include <utility>
 
+#include "base/try.h"
 #include "engine/loaded_model.h"
 #include "engine/step_runner.h"
+#include "hokku/constraint.h"
 #include "kv/kv_cache.h"
 
 namespace hokku {
@@ -22,9 +25,21 @@ struct ModelSession {
                   .max_sequences = loaded.max_sequences},
                  loaded.has_read_fault) {}
 
+    /// What constraints need of the vocabulary; built when it is first asked for.
+    Result<std::shared_ptr<const ConstraintVocabulary>> constraint_vocabulary() {
+        if (!vocabulary_) {
+            HOKKU_TRY(vocabulary_, ConstraintVocabulary::create(loaded.text->tokenizer,
+                                                                loaded.text->end_tokens));
+        }
+        return vocabulary_;
+    }
+
     LoadedModel loaded;
     KvCache kv;
     StepRunner runner;
+
+  private:
+    std::shared_ptr<const ConstraintVocabulary> vocabulary_;  // shared with constraints
 };
 
 }  // namespace hokku

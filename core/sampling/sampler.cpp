@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "sampling/check_logits.h"
 
 namespace hokku {
 namespace {
@@ -140,11 +141,9 @@ Result<TokenId> Sampler::sample(std::span<const float> logits) {
         case LogitState::usable:
             break;
         case LogitState::not_finite:
-            return Error{ErrorCode::numeric, "a logit is not a number or infinite", "logits",
-                         "finite logits"};
+            return infinite_logits();
         case LogitState::all_forbidden:
-            return Error{ErrorCode::numeric, "all logits are minus infinity", "logits",
-                         "at least one finite logit"};
+            return forbidden_logits();
     }
     if (!logit_bias_.empty()) {
         const std::span<float> biased = candidates_.dense();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "run_hokku.h"
@@ -209,4 +210,72 @@ TEST_CASE("hokku run: the starter model answers by its template and stops by its
     const json cut = json::parse(stopped.out);
     CHECK(cut["stop_reason"] == "stop");
     CHECK(cut["text"] == " four, five, ");
+}
+
+TEST_CASE("hokku run: an answer has the form that was asked for, or the command fails",
+          "[cli][quick]") {
+    const TinyFile tiny;
+    const auto run = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments = {"run",   "-m",     tiny.path, "--tokens",
+                                              "1,2,3", "--seed", "1"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_hokku(arguments);
+    };
+    CHECK(run({"--choice", "yes", "--choice", "yes"}).out == "yes\n");
+    CHECK(run({"--regex", "a{3}"}).out == "aaa\n");
+    CHECK(run({"--grammar", R"(root ::= "ab" "c"?)", "--regex", ".{3}"}).out == "abc\n");
+    CHECK(run({"--json-schema", R"({"enum": [17]})"}).out == "17\n");
+    const HokkuRun words = run({"--require", "forty-two", "--require", "Yes", "-n", "40"});
+    CHECK(words.status == 0);
+    CHECK(words.out.find("forty-two") != std::string::npos);
+    CHECK(words.out.find("Yes") != std::string::npos);
+
+    std::ofstream(tiny.folder / "grammar.gbnf") << "root ::= \"from a file\"\n";
+    const std::string file = (tiny.folder / "grammar.gbnf").string();
+    CHECK(run({"--grammar", file}).out == "from a file\n");
+    CHECK(run({"--grammar", file + "x"}).status == 1);
+
+    const HokkuRun cut = run({"--regex", "a{10}", "-n", "3", "--json"});
+    CHECK(cut.status == 1);
+    CHECK(json::parse(cut.out)["meets_constraints"] == false);
+    CHECK(cut.err.find("(length)") != std::string::npos);
+    const HokkuRun wrong = run({"--grammar", "root ::= ["});
+    CHECK(wrong.status == 1);
+    CHECK(wrong.err.find("line 1") != std::string::npos);
+    CHECK(run({"--choice", "one", "--choice", "two", "--num", "3", "--json"}).status == 0);
+}
+
+TEST_CASE("hokku run: the haiku always has its word", "[cli][model]") {
+    const auto model = find_model("qwen2");
+    if (!model) return report_skip("no model qwen2");
+    for (int seed = 1; seed <= 10; ++seed) {
+        const HokkuRun run =
+            run_hokku({"run", "-m", model->string(), "-p",
+                       "Write a haiku about GPU computing that includes the word \"forty-two\"",
+                       "--require", "forty-two", "--seed", std::to_string(seed)});
+        INFO(run.out << run.err);
+        CHECK(run.status == 0);
+        CHECK(run.out.find("forty-two") != std::string::npos);
+    }
+}
+
+TEST_CASE("hokku run: a real model fills in a schema", "[cli][model]") {
+    const auto model = find_model("qwen2");
+    if (!model) return report_skip("no model qwen2");
+    const std::string schema = R"({"type": "object", "properties": {
+        "name": {"type": "string", "maxLength": 40}, "age": {"type": "integer"},
+        "tags": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 3}},
+        "required": ["name", "age", "tags"], "additionalProperties": false})";
+    for (int seed = 1; seed <= 5; ++seed) {
+        const HokkuRun run =
+            run_hokku({"run", "-m", model->string(), "-p", "Describe a person.", "--json-schema",
+                       schema, "--seed", std::to_string(seed), "--temp", "1.5"});
+        INFO(run.out << run.err);
+        REQUIRE(run.status == 0);
+        const json person = json::parse(run.out);
+        CHECK(person.size() == 3);
+        CHECK(person.at("name").is_string());
+        CHECK(person.at("age").is_number_integer());
+        CHECK(person.at("tags").is_array());
+    }
 }

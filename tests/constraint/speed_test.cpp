@@ -7,6 +7,7 @@
 
 #include "constraint/test_vocabulary.h"
 #include "gguf/gguf_file.h"
+#include "sampling/sampler.h"
 #include "support/catch.h"
 #include "support/golden.h"
 #include "support/time_limits.h"
@@ -163,5 +164,34 @@ TEST_CASE("Constraint: JSON with the vocabulary of a model", "[constraint][model
         counted.kind = ConstraintKind::gbnf;
         counted.text = "root ::= \"[\" ([^\\[\\]] | root){0,9000} \"]\"";
         check_fast(counted, *vocabulary, sample_json());
+    }
+}
+
+TEST_CASE("Constraints: mask, masked logits and draw take less than a millisecond",
+          "[constraint][serial]") {
+    const auto vocabulary = synthetic_vocabulary(151'936);
+    ConstraintSpec spec;
+    spec.kind = ConstraintKind::json;
+    auto constraint = must_make(spec, vocabulary);
+    const auto tokens = cut_into_tokens(*vocabulary, sample_json());
+    TokenMask mask(vocabulary->num_tokens());
+    std::vector<float> given(vocabulary->num_tokens()), logits(given.size());
+    uint64_t state = 1;
+    for (float& logit : given) logit = static_cast<float>(split_mix(state) % 4096) / 256.0f;
+    Sampler sampler = Sampler::create({}, static_cast<uint32_t>(given.size()), 10'000).value();
+    for (const char* round : {"first", "second"}) {
+        const auto begin = std::chrono::steady_clock::now();
+        for (const TokenId token : tokens) {
+            std::copy(given.begin(), given.end(), logits.begin());
+            REQUIRE(constrain_logits(*constraint, mask, logits).ok());
+            REQUIRE(sampler.sample(logits).ok());
+            REQUIRE(constraint->accept(token).ok());
+        }
+        const std::chrono::duration<double, std::milli> spent =
+            std::chrono::steady_clock::now() - begin;
+        constraint->rollback(tokens.size());
+        const double mean_ms = spent.count() / static_cast<double>(tokens.size());
+        INFO(round << " time: " << tokens.size() << " tokens, mean " << mean_ms << " ms");
+        CHECK(mean_ms < 1.0 * hokku::testing::kTimeFactor);
     }
 }

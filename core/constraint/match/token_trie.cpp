@@ -6,10 +6,10 @@
 
 namespace hokku::constraint {
 
-TokenTrie::TokenTrie(const Tokenizer& tokenizer)
+TokenTrie::TokenTrie(const Tokenizer& tokenizer, std::span<const TokenId> end_tokens)
     : offsets_(tokenizer.num_tokens() + 1, 0), text_tokens_(tokenizer.num_tokens()) {
     const size_t num_tokens = tokenizer.num_tokens();
-    for (const TokenId id : tokenizer.special().end_of_generation)
+    for (const TokenId id : end_tokens)
         if (id >= 0 && static_cast<size_t>(id) < num_tokens) end_tokens_.push_back(id);
     std::sort(end_tokens_.begin(), end_tokens_.end());
     for (size_t i = 0; i < num_tokens; ++i) {

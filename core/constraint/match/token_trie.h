@@ -27,7 +27,7 @@ class TokenTrie {
     /// Longer tokens cannot be generated under a constraint.
     static constexpr size_t kMaxTokenBytes = 4096;
 
-    explicit TokenTrie(const Tokenizer& tokenizer);
+    TokenTrie(const Tokenizer& tokenizer, std::span<const TokenId> end_tokens);
 
     /// The root comes first, a sentinel last.
     [[nodiscard]] std::span<const TrieNode> nodes() const { return nodes_; }

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hokku/result.h"
@@ -47,13 +49,18 @@ class TokenMask {
 /// Threads: immutable; safe from any thread.
 class ConstraintVocabulary {
   public:
+    /// `end_tokens` end a generation; absent: those that the tokenizer names.
+    ///
     /// Cost   : about 0.2 s and 100 bytes a token.
     static Result<std::shared_ptr<const ConstraintVocabulary>> create(
-        std::shared_ptr<const Tokenizer> tokenizer);
+        std::shared_ptr<const Tokenizer> tokenizer,
+        std::optional<std::vector<TokenId>> end_tokens = std::nullopt);
     ~ConstraintVocabulary();
     [[nodiscard]] const Tokenizer& tokenizer() const { return *tokenizer_; }
     [[nodiscard]] size_t num_tokens() const { return tokenizer_->num_tokens(); }
     [[nodiscard]] bool ends_generation(TokenId id) const;
+    /// Tokens whose bytes the text begins with, short ones first.
+    [[nodiscard]] std::vector<TokenId> beginnings(std::string_view text) const;
     [[nodiscard]] const constraint::TokenTrie& trie() const { return *trie_; }
 
   private:
@@ -89,6 +96,9 @@ class Constraint {
     [[nodiscard]] virtual bool is_complete() const = 0;
     /// Nothing can follow but the end, or the end was accepted.
     [[nodiscard]] virtual bool is_finished() const = 0;
+    /// Something that would make a text without end complete: the words that are still missing,
+    /// set apart from what is there. Empty where there is nothing of the kind.
+    [[nodiscard]] virtual std::string missing_text() const { return {}; }
     /// An independent copy at the same place, for another branch of a text.
     [[nodiscard]] virtual std::unique_ptr<Constraint> clone() const = 0;
 };
@@ -121,11 +131,16 @@ Result<std::unique_ptr<Constraint>> make_constraint(
 /// Needs  : at least one part; all over the same vocabulary.
 std::unique_ptr<Constraint> combine_constraints(std::vector<std::unique_ptr<Constraint>> parts);
 
+/// Sets the logits of all tokens outside the mask to minus infinity.
+///
+/// Shapes : logits [num_vocab] f32, num_vocab == mask.size().
+/// Errors : bad_argument "no token is allowed" when no token with a finite logit is left.
+Result<void> mask_logits(const TokenMask& mask, std::span<float> logits);
+
 /// Sets the logits of all tokens that are not allowed to minus infinity.
 ///
 /// Shapes : logits [num_vocab] f32, num_vocab == mask.size(); mask is scratch.
-/// Errors : those of allowed_tokens(); bad_argument "no token is allowed" when no token with a
-///          finite logit is left.
+/// Errors : those of allowed_tokens() and mask_logits().
 Result<void> constrain_logits(Constraint& constraint, TokenMask& mask, std::span<float> logits);
 
 }  // namespace hokku

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "hokku/chat_template.h"
+#include "hokku/constraint.h"
 #include "hokku/kv_type.h"
 #include "hokku/result.h"
 #include "hokku/sampling.h"
@@ -85,11 +86,12 @@ struct GenerationRequest {
     bool continue_final_message = false;  ///< The last message is left open and continued.
 
     SamplingOptions sampling;
-    uint32_t max_tokens = 0;                ///< 0: until the context is full.
-    std::vector<std::string> stop_strings;  ///< Not empty ones; the text ends before the first.
-    uint32_t num_top_logprobs = 0;          ///< With each token, this many alternatives (0: none).
-    bool parse_special = false;             ///< For raw_text only.
-    bool keep_special = false;              ///< Control tokens appear in the text.
+    std::vector<ConstraintSpec> constraints;  ///< What the text must look like; all must hold.
+    uint32_t max_tokens = 0;                  ///< 0: until the context is full.
+    std::vector<std::string> stop_strings;    ///< Not empty ones; the text ends before the first.
+    uint32_t num_top_logprobs = 0;    ///< With each token, this many alternatives (0: none).
+    bool parse_special = false;       ///< For raw_text only.
+    bool keep_special = false;        ///< Control tokens appear in the text.
     bool ignore_end = false;          ///< End-of-generation tokens do not end it (benchmarks).
     bool reuse_cached_prefix = true;  ///< false evaluates the whole prompt again.
 };
@@ -116,6 +118,8 @@ struct GenerationResult {
     std::vector<TokenId> tokens;  ///< All that were drawn, a closing end-of-generation one too.
     StopReason reason = StopReason::failed;
     std::optional<Error> error;  ///< Set when reason is failed.
+    /// false: the text ended before it met the constraints (max_tokens, a stop string, ...).
+    bool meets_constraints = true;
     uint64_t seed = 0;
     GenerationStats stats;
 };

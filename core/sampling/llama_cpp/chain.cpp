@@ -9,6 +9,7 @@
 
 #include "base/try.h"
 #include "hokku/llama_sampling.h"
+#include "sampling/check_logits.h"
 #include "sampling/llama_cpp/step.h"
 
 namespace hokku::llama_cpp {
@@ -84,21 +85,6 @@ struct CheckElement {
     }
 };
 
-Error bad_logits(const char* what) {
-    return {ErrorCode::numeric, what, "logits", "finite logits, at least one above -inf"};
-}
-
-Result<void> check_logits(std::span<const float> logits) {
-    float maximum = -std::numeric_limits<float>::infinity();
-    for (const float logit : logits) {
-        if (!(logit <= std::numeric_limits<float>::max()))
-            return bad_logits("a logit is not a number or infinite");
-        maximum = std::max(maximum, logit);
-    }
-    if (std::isinf(maximum)) return bad_logits("all logits are minus infinity");
-    return {};
-}
-
 }  // namespace
 
 struct Chain::State {
@@ -151,7 +137,9 @@ Result<TokenId> Chain::sample(std::span<const float> logits) {
     for (const auto& step : state_->steps) {
         step->apply(array);
         if (!array.is_usable())
-            return bad_logits("a sampler left no token that could be drawn, or an infinite logit");
+            return Error{ErrorCode::numeric,
+                         "a sampler left no token that could be drawn, or an infinite logit",
+                         "chain", "finite logits, at least one above -inf"};
     }
     if (array.selected < 0 || static_cast<size_t>(array.selected) >= array.size())
         return Error{ErrorCode::bad_argument, "the picked token was dropped again", "chain",

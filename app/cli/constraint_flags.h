@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer must look like, as it is written on the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hokku/constraint.h"
+#include "hokku/engine.h"
+#include "hokku/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hokku::cli {
+
+struct ConstraintFlags {
+    std::string grammar, json_schema, regex;
+    std::vector<std::string> choices, required;
+    bool json = false, ignore_case = false;
+};
+
+void add_constraint_flags(CLI::App* command, ConstraintFlags& flags);
+
+/// With files read. Errors: those of reading them.
+Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flags);
+
+/// Says so on stderr when the text ended before it met the constraints; returns whether it did.
+bool report_constraints(const GenerationResult& result);
+
+}  // namespace hokku::cli
