@@ -146,23 +146,23 @@ void add_bench(CLI::App& app, Action& chosen) {
     command->add_option("-p,--prompt", options->prompt_tokens, "Tokens of the prompt")
         ->type_name("N")
         ->capture_default_str()
-        ->check(in_range(1, 1 << 20));
+        ->transform(is_whole(1, 1 << 20));
     command->add_option("-n,--decode", options->decode_tokens, "Tokens decoded after it")
         ->type_name("N")
         ->capture_default_str()
-        ->check(in_range(0, 1 << 20));
+        ->transform(is_whole(0, 1 << 20));
     command
         ->add_option("-r,--repetitions", options->repetitions,
                      "Rounds after the warm-up; the medians are shown")
         ->type_name("N")
         ->capture_default_str()
-        ->check(in_range(1, 1000));
+        ->transform(is_whole(1, 1000));
     command
         ->add_option("--sequences", options->sequences,
                      "Also decode so many sequences in each step, up to 32")
         ->type_name("N")
         ->capture_default_str()
-        ->check(in_range(1, 32));
+        ->transform(is_whole(1, 32));
     command->add_flag("--json", options->json, "Print one JSON object");
     command->callback([&chosen, options] { chosen = [options] { return bench(*options); }; });
 }

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -100,7 +99,7 @@ class Chat {
         if (result.reason == StopReason::failed) {
             messages_.pop_back();
             has_failed_ = true;
-            write_message(result.error ? result.error->message() : "the generation failed");
+            if (result.error) fail(*result.error);
             return true;
         }
         messages_.push_back({"assistant", result.text});
@@ -126,19 +125,21 @@ class Chat {
 };
 
 /// One message: a line, with those that it continues on. Absent at the end of input.
-std::optional<std::string> read_message(bool is_interactive) {
+Result<std::optional<std::string>> read_message(bool is_interactive) {
     std::string message;
     for (const char* prompt = "> ";; prompt = ". ") {
         if (is_interactive) std::fputs(prompt, stderr);
         std::string line;
-        if (!std::getline(std::cin, line)) break;
+        Result<bool> is_there = read_stdin_line(line);
+        if (!is_there) return is_there.error();
+        if (!*is_there) break;
         if (line.ends_with('\r')) line.pop_back();
-        if (!line.ends_with('\\')) return message + line;
+        if (!line.ends_with('\\')) return std::optional(message + line);
         line.back() = '\n';
         message += line;
     }
-    if (message.empty()) return std::nullopt;
-    return message;
+    if (message.empty()) return std::optional<std::string>();
+    return std::optional(message);
 }
 
 int chat(const ChatOptions& options) {
@@ -158,8 +159,11 @@ int chat(const ChatOptions& options) {
         std::fprintf(stderr, "> %s\n", options.first.c_str());
         if (!conversation.handle(options.first)) return kDone;
     }
-    while (std::optional<std::string> message = read_message(is_interactive)) {
-        if (!conversation.handle(*message)) return kDone;
+    while (true) {
+        Result<std::optional<std::string>> message = read_message(is_interactive);
+        if (!message) return fail(message.error());
+        if (!message->has_value()) break;
+        if (!conversation.handle(**message)) return kDone;
     }
     if (is_interactive) std::fputs("\n", stderr);
     return !is_interactive && conversation.has_failed() ? kFailed : kDone;
@@ -174,8 +178,11 @@ void add_chat(CLI::App& app, Action& chosen) {
     add_model_options(command, options->model);
     command->add_option("--system", options->system, "The system message")->type_name("TEXT");
     command->add_option("--first", options->first, "Answer this message first")->type_name("TEXT");
-    command->add_option("-n,--max-tokens", options->max_tokens,
-                        "Most tokens of an answer; 0: until the context is full");
+    command
+        ->add_option("-n,--max-tokens", options->max_tokens,
+                     "Most tokens of an answer; 0: until the context is full")
+        ->type_name("N")
+        ->transform(is_whole(0, kMostUint32));
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);
     command->callback([&chosen, options] { chosen = [options] { return chat(*options); }; });

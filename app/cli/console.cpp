@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "console.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -25,11 +26,54 @@ void lose_output() {
     is_output_lost = true;
 }
 
+/// Devices and pipes have no end of their own.
+constexpr size_t kMaxInputBytes = size_t{256} << 20;
+
+Error too_large(const std::string& name) {
+    return {ErrorCode::limit_exceeded, "the input is too large", name,
+            "at most " + std::to_string(kMaxInputBytes >> 20) + " MiB"};
+}
+
+/// The length of the character that text starts with: of a valid one in UTF-8 that a terminal
+/// shows, else 0.
+size_t visible_length(std::string_view text) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return (first >= 0x20 && first != 0x7f) || first == '\n' || first == '\t';
+    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+    for (size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xc0u) != 0x80) return 0;
+    }
+    const bool is_control = first == 0xc2 && byte(1) < 0xa0;
+    const bool is_overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+    const bool is_no_character =
+        (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
+    return is_control || is_overlong || is_no_character ? 0 : length;
+}
+
+/// What the JSON parser says, without its codes and without what it read last in full.
+std::string reason_of(const nlohmann::json::exception& error, bool is_one_line) {
+    constexpr size_t kMaxBytes = 200;
+    std::string text = error.what();
+    const auto drop = [&](std::string_view start) {
+        if (text.starts_with(start)) text.erase(0, start.size());
+    };
+    if (const size_t end = text.find("] "); end != std::string::npos) text.erase(0, end + 2);
+    drop("parse error at ");
+    if (is_one_line) drop("line 1, ");
+    if (text.size() > kMaxBytes) text = text.substr(0, kMaxBytes) + "...";
+    return text;
+}
+
 Result<std::string> read_stream(std::FILE* file, const std::string& name) {
     std::string text;
     char buffer[1 << 16];
     size_t count = 0;
-    while ((count = std::fread(buffer, 1, sizeof buffer, file)) > 0) text.append(buffer, count);
+    while ((count = std::fread(buffer, 1, sizeof buffer, file)) > 0) {
+        if (count > kMaxInputBytes - text.size()) return too_large(name);
+        text.append(buffer, count);
+    }
     if (std::ferror(file) != 0) {
         return Error{ErrorCode::io, std::string("cannot read: ") + std::strerror(errno), name, ""};
     }
@@ -66,9 +110,10 @@ bool write_json_line(const nlohmann::ordered_json& value) {
 void write_message(std::string_view text) {
     // Messages quote files and arguments: no control codes for the terminal out of these.
     std::string line = "hokku: ";
-    for (const char c : text) {
-        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-        line += is_control && c != '\n' && c != '\t' ? '?' : c;
+    while (!text.empty()) {
+        const size_t length = visible_length(text);
+        line += length > 0 ? text.substr(0, length) : "?";
+        text.remove_prefix(std::max<size_t>(length, 1));
     }
     line += '\n';
     std::fwrite(line.data(), 1, line.size(), stderr);
@@ -105,22 +150,31 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     return text;
 }
 
+Result<bool> read_stdin_line(std::string& line) {
+    line.clear();
+    int character = 0;
+    while ((character = getc_unlocked(stdin)) != EOF && character != '\n') {
+        if (line.size() == kMaxInputBytes) return too_large("a line of stdin");
+        line += static_cast<char>(character);
+    }
+    if (std::ferror(stdin) != 0) {
+        return Error{ErrorCode::io, std::string("cannot read: ") + std::strerror(errno), "stdin",
+                     ""};
+    }
+    return character == '\n' || !line.empty();
+}
+
 Result<void> for_each_stdin_line(
     const std::function<Result<void>(std::string_view line, size_t number)>& handle) {
-    char* buffer = nullptr;
-    size_t capacity = 0;
-    Result<void> result;
-    for (size_t number = 1; result.ok(); ++number) {
-        const ssize_t length = getline(&buffer, &capacity, stdin);
-        if (length < 0) break;
-        std::string_view line(buffer, static_cast<size_t>(length));
-        if (line.ends_with('\n')) line.remove_suffix(1);
-        result = handle(line, number);
+    std::string line;
+    for (size_t number = 1;; ++number) {
+        Result<bool> is_there = read_stdin_line(line);
+        if (!is_there) return is_there.error();
+        if (!*is_there) return {};
+        if (Result<void> handled = handle(line, number); !handled) return handled;
         // Line by line, so that a program can talk to this one through pipes.
-        if (!flush_results()) break;
+        if (!flush_results()) return {};
     }
-    std::free(buffer);
-    return result;
 }
 
 Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where) {
@@ -137,8 +191,10 @@ Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::stri
         return Error{ErrorCode::bad_format, "JSON is nested too deeply", where,
                      "at most " + std::to_string(kMaxDepth) + " levels"};
     } catch (const nlohmann::json::exception& error) {
-        return Error{ErrorCode::bad_format, std::string("not valid JSON: ") + error.what(), where,
-                     "one JSON value"};
+        return Error{
+            ErrorCode::bad_format,
+            "not valid JSON: " + reason_of(error, text.find('\n') == std::string_view::npos), where,
+            "one JSON value"};
     }
 }
 

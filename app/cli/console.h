@@ -30,6 +30,8 @@ int fail_arguments(const Error& error);
 Result<std::string> read_stdin();
 /// The whole file; "-" is stdin.
 Result<std::string> read_file(const std::filesystem::path& path);
+/// The next line of stdin without its end; false at the end of input.
+Result<bool> read_stdin_line(std::string& line);
 /// Calls handle(line, line_number from 1) for each line of stdin; stops when it fails or when
 /// nobody reads the results any more.
 Result<void> for_each_stdin_line(

@@ -71,7 +71,8 @@ Result<void> check_ids(std::span<const TokenId> ids, uint32_t num_vocab) {
 int show_logits(LogitsOptions options) {
     Result<std::vector<TokenId>> tokens = read_token_list(options.tokens);
     if (!tokens) return fail_arguments(tokens.error());
-    Result<std::vector<TokenId>> ids = read_token_list(options.ids);
+    Result<std::vector<TokenId>> ids = std::vector<TokenId>();
+    if (!options.ids.empty()) ids = read_token_list(options.ids);
     if (!ids) return fail_arguments(ids.error());
     if (!options.model.context_tokens) {
         options.model.context_tokens = static_cast<uint32_t>(std::max<size_t>(tokens->size(), 1));
@@ -124,7 +125,8 @@ void add_logits(CLI::App& app, Action& chosen) {
     command->add_flag("--all", options->all, "Every position instead of the last one");
     command->add_option("--top", options->top, "Show the K largest logits")
         ->type_name("K")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->transform(is_whole(0, kMostUint32));
     command->add_option("--ids", options->ids, "Show the logits of these ids: 1,2,3 or @FILE")
         ->type_name("LIST");
     command->add_flag("--hidden", options->hidden,
@@ -132,8 +134,11 @@ void add_logits(CLI::App& app, Action& chosen) {
                       "layer, of the last one after the final norm");
     command->add_flag("--stages", options->stages,
                       "Inner values of each layer at the last position");
-    command->add_option("--chunk", options->chunk_tokens,
-                        "Tokens evaluated at a time; 0: chosen by the engine");
+    command
+        ->add_option("--chunk", options->chunk_tokens,
+                     "Tokens evaluated at a time; 0: chosen by the engine")
+        ->type_name("N")
+        ->transform(is_whole(0, kMostUint32));
     command->callback([&chosen, options] { chosen = [options] { return show_logits(*options); }; });
 }
 

@@ -5,11 +5,34 @@
 #include <clocale>
 #include <csignal>
 #include <exception>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 #include "console.h"
 
 namespace {
+
+/// What CLI11 throws: the answer to --help and --version, or wrong usage.
+int report(const CLI::App& app, const CLI::ParseError& error) {
+    std::ostringstream answer, ignored;
+    app.exit(error, answer, ignored);
+    if (error.get_exit_code() == 0) {
+        hokku::cli::write_result(answer.str());
+        return hokku::cli::flush_results() ? hokku::cli::kDone : hokku::cli::kFailed;
+    }
+    std::string command = "hokku", message = error.what();
+    for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
+    if (app.get_subcommands().empty()) {
+        const std::vector<std::string> words = app.remaining();
+        message = words.empty()             ? "a command is missing"
+                  : words[0].front() == '-' ? "no such option: " + words[0]
+                                            : "no such command: " + words[0];
+    }
+    hokku::cli::write_message(message + "\n\"" + command + " --help\" shows what it takes.");
+    return hokku::cli::kWrongUsage;
+}
 
 int run(int argc, char** argv) {
     CLI::App app{"Private, offline text generation with GGUF models.", "hokku"};
@@ -34,9 +57,7 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        const bool is_answer = error.get_exit_code() == 0;  // --help, --version
-        app.exit(error);
-        return is_answer ? hokku::cli::kDone : hokku::cli::kWrongUsage;
+        return report(app, error);
     }
     const int status = chosen();
     return hokku::cli::flush_results() ? status : hokku::cli::kFailed;

@@ -23,12 +23,27 @@ CLI::Validator in_range(double least, double most) {
     return CLI::Validator(check, "");
 }
 
-CLI::Validator is_unsigned() {
-    const auto check = [](std::string& text) -> std::string {
+CLI::Validator is_whole(int64_t least, uint64_t most) {
+    const auto check = [=](std::string& text) -> std::string {
+        const char* const end = text.data() + text.size();
+        const auto read_whole = [&](auto& value) {
+            const auto read = std::from_chars(text.data(), end, value);
+            return read.ec == std::errc() && read.ptr == end;
+        };
+        int64_t negative = 0;
         uint64_t value = 0;
-        const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return {};
-        return "\"" + text + "\" is not a whole number from 0 to 18446744073709551615";
+        const bool is_negative = text.starts_with('-');
+        const bool is_good = is_negative
+                                 ? read_whole(negative) && negative >= least
+                                 : read_whole(value) && value <= most &&
+                                       (least <= 0 || value >= static_cast<uint64_t>(least));
+        if (!is_good) {
+            return "\"" + text + "\" is not a whole number from " + std::to_string(least) + " to " +
+                   std::to_string(most);
+        }
+        // CLI11 takes a leading zero for octal.
+        text = is_negative ? std::to_string(negative) : std::to_string(value);
+        return {};
     };
     return CLI::Validator(check, "");
 }
@@ -40,11 +55,12 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
         ->type_name("MODEL");
     command->add_option("-t,--threads", options.threads, "Threads; 0: one for each physical core")
         ->type_name("N")
-        ->check(in_range(0, 1024));
+        ->transform(is_whole(0, 1024));
     command
         ->add_option("-c,--context", options.context_tokens,
                      "Tokens of context; 0: as many as the model was trained with")
-        ->type_name("N");
+        ->type_name("N")
+        ->transform(is_whole(0, kMostUint32));
     command
         ->add_option_function<std::string>(
             "--kv-type",

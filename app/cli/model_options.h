@@ -33,8 +33,12 @@ void add_model_options(CLI::App* command, ModelOptions& options);
 /// Accepts numbers from least to most, and keeps quiet about it in the help.
 CLI::Validator in_range(double least, double most);
 
-/// Accepts whole numbers without sign that 64 bits hold; CLI11 itself wraps and clamps others.
-CLI::Validator is_unsigned();
+/// As in_range, for whole numbers in decimal; CLI11 itself wraps and clamps some, and takes a
+/// leading zero for octal. For Option::transform.
+CLI::Validator is_whole(int64_t least, uint64_t most);
+
+/// The most that an option of 32 bits takes.
+constexpr uint64_t kMostUint32 = UINT32_MAX;
 
 /// As resolve_model; if it is the starter model that is missing, the error says how to get it.
 Result<std::filesystem::path> find_model(const std::string& name_or_path);

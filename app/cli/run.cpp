@@ -45,6 +45,9 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     if (!constraints) return constraints.error();
     request.constraints = std::move(*constraints);
     request.max_tokens = options.max_tokens;
+    if (std::find(options.stop.begin(), options.stop.end(), "") != options.stop.end()) {
+        return Error{ErrorCode::bad_argument, "the text to stop at is empty", "--stop", "text"};
+    }
     request.stop_strings = options.stop;
     request.parse_special = options.parse_special;
     if (options.tokens) {
@@ -161,12 +164,13 @@ void add_run(CLI::App& app, Action& chosen) {
     command
         ->add_option("-n,--max-tokens", options->max_tokens,
                      "Most tokens to generate; 0: until the context is full")
-        ->type_name("N");
+        ->type_name("N")
+        ->transform(is_whole(0, kMostUint32));
     command
         ->add_option("--num", options->num_continuations,
                      "Continuations to write side by side, with the seeds N, N + 1, ..")
         ->type_name("N")
-        ->check(in_range(1, 64));
+        ->transform(is_whole(1, 64));
     command->add_option("--stop", options->stop, "Stop before this text; may be repeated")
         ->type_name("TEXT")
         ->allow_extra_args(false);

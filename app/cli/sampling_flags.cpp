@@ -46,6 +46,7 @@ Result<std::pair<int32_t, float>> parse_bias(std::string_view text) {
 
 Result<std::vector<SamplerStep>> parse_order(std::string_view text) {
     std::vector<SamplerStep> order;
+    const std::string_view whole = text;
     while (!text.empty()) {
         const std::string_view word = text.substr(0, text.find(','));
         text.remove_prefix(std::min(text.size(), word.size() + 1));
@@ -54,6 +55,9 @@ Result<std::vector<SamplerStep>> parse_order(std::string_view text) {
         if (step == std::end(kSteps)) {
             return wrong("no such sampler step", word,
                          "some of penalties,top_k,top_p,min_p,temperature");
+        }
+        if (std::find(order.begin(), order.end(), step->second) != order.end()) {
+            return wrong("a sampler step is listed twice", whole, "each step at most once");
         }
         order.push_back(step->second);
     }
@@ -67,17 +71,19 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
     constexpr int32_t kMostTokens = std::numeric_limits<int32_t>::max();
     SamplingOptions& options = flags.options;
     const auto add = [&](const char* name, auto& value, auto least, auto most, const char* help) {
-        command->add_option(name, value, help)
-            ->type_name("N")
-            ->capture_default_str()
-            ->check(in_range(least, most))
-            ->group("Sampling");
+        CLI::Option* option = command->add_option(name, value, help)->type_name("N");
+        option->capture_default_str()->group("Sampling");
+        if constexpr (std::is_integral_v<decltype(most)>) {
+            option->transform(is_whole(least, static_cast<uint64_t>(most)));
+        } else {
+            option->check(in_range(least, most));
+        }
     };
     add("--temp,--temperature", options.temperature, 0.0f, kMost,
         "0 always takes the likeliest token");
     command->add_option("--seed", options.seed, "Repeats a run; else drawn at random and shown")
         ->type_name("N")
-        ->check(is_unsigned())
+        ->transform(is_whole(0, std::numeric_limits<uint64_t>::max()))
         ->group("Sampling");
     add("--top-k", options.top_k, 0, kMostTokens, "Keep the N likeliest; 0: all");
     add("--top-p", options.top_p, 0.0f, 1.0f, "Keep the smallest set with this mass; 1: all");

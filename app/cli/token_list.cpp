@@ -9,7 +9,7 @@ namespace hokku::cli {
 
 namespace {
 
-constexpr std::string_view kSeparators = " \t\r\n,";
+constexpr std::string_view kSpaces = " \t\r\n", kSeparators = " \t\r\n,";
 
 std::string_view trimmed(std::string_view text, std::string_view unwanted) {
     const size_t first = text.find_first_not_of(unwanted);
@@ -17,34 +17,48 @@ std::string_view trimmed(std::string_view text, std::string_view unwanted) {
     return text.substr(first, text.find_last_not_of(unwanted) - first + 1);
 }
 
+Error not_an_id(std::string_view word) {
+    return {ErrorCode::bad_argument, "not a token id",
+            "\"" + std::string(word.substr(0, 40)) + "\"", "a list of ids such as 1,2,3 or @FILE"};
+}
+
 }  // namespace
 
 Result<std::vector<TokenId>> parse_token_list(std::string_view text) {
-    text = trimmed(text, " \t\r\n");
+    text = trimmed(text, kSpaces);
     if (text.starts_with('[') && text.ends_with(']') && text.size() >= 2) {
         text = text.substr(1, text.size() - 2);
     }
     std::vector<TokenId> ids;
-    while (!(text = trimmed(text, kSeparators)).empty()) {
+    while (!(text = trimmed(text, kSpaces)).empty()) {
         const std::string_view word = text.substr(0, text.find_first_of(kSeparators));
         TokenId id = 0;
         const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), id);
-        if (status != std::errc() || end != word.data() + word.size() || id < 0) {
-            return Error{ErrorCode::bad_argument, "not a token id",
-                         "\"" + std::string(word.substr(0, 40)) + "\"",
-                         "a list of ids such as 1,2,3 or @FILE"};
+        if (word.empty() || status != std::errc() || end != word.data() + word.size() || id < 0) {
+            return not_an_id(word);
         }
         ids.push_back(id);
-        text.remove_prefix(word.size());
+        text = trimmed(text.substr(word.size()), kSpaces);
+        if (!text.starts_with(',')) continue;
+        text.remove_prefix(1);
+        if (trimmed(text, kSpaces).empty()) return not_an_id("");
     }
     return ids;
 }
 
 Result<std::vector<TokenId>> read_token_list(const std::string& text) {
-    if (!text.starts_with('@')) return parse_token_list(text);
-    Result<std::string> content = read_file(text.substr(1));
-    if (!content) return content.error();
-    return parse_token_list(*content);
+    std::string list = text;
+    if (text.starts_with('@')) {
+        Result<std::string> content = read_file(text.substr(1));
+        if (!content) return content.error();
+        list = std::move(*content);
+    }
+    Result<std::vector<TokenId>> ids = parse_token_list(list);
+    if (ids && ids->empty()) {
+        return Error{ErrorCode::bad_argument, "the list of token ids is empty", text,
+                     "at least one id"};
+    }
+    return ids;
 }
 
 std::string format_token_list(std::span<const TokenId> ids) {

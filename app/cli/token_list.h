@@ -15,7 +15,7 @@ namespace hokku::cli {
 /// Ids separated by commas or white space, with or without the brackets of a JSON array around
 /// them. Errors: bad_argument naming the text at fault.
 Result<std::vector<TokenId>> parse_token_list(std::string_view text);
-/// As above; "@FILE" takes the list from a file ("@-": stdin).
+/// As above; "@FILE" takes the list from a file ("@-": stdin). Not empty.
 Result<std::vector<TokenId>> read_token_list(const std::string& text);
 /// "1,2,3".
 std::string format_token_list(std::span<const TokenId> ids);

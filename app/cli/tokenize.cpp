@@ -91,10 +91,14 @@ int detokenize(const TokenizeOptions& options) {
             Result<Json> json = parse_json(line, where);
             if (!json) return json.error();
             if (!json->is_array()) return wrong_line(number, "a JSON array of token ids");
+            const auto at_line = [&](Error error) {
+                error.where = where + ": " + error.where;
+                return error;
+            };
             Result<std::vector<TokenId>> ids = parse_token_list(line);
-            if (!ids) return ids.error();
+            if (!ids) return at_line(ids.error());
             Result<std::string> text = decode(**tokenizer, *ids, !options.skip_special);
-            if (!text) return text.error();
+            if (!text) return at_line(text.error());
             write_json_line(Json(*text));
             return {};
         });

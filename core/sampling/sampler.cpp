@@ -41,8 +41,8 @@ Result<void> validate_bias(const SamplingOptions& options, uint32_t num_vocab) {
     std::vector<int32_t> forbidden;
     for (const auto& [id, bias] : options.logit_bias) {
         if (id < 0 || static_cast<uint32_t>(id) >= num_vocab)
-            return bad_option("logit_bias token", id,
-                              fmt::format("an id below {}", num_vocab).c_str());
+            return Error{ErrorCode::bad_argument, fmt::format("there is no token {}", id),
+                         "logit_bias token", fmt::format("an id below {}", num_vocab)};
         if (std::isnan(bias) || bias == std::numeric_limits<float>::infinity())
             return bad_option("logit_bias", static_cast<double>(bias), "a finite number or -inf");
         if (std::isinf(bias)) forbidden.push_back(id);

@@ -168,3 +168,17 @@ TEST_CASE("hokku render: every golden rendering, through the command line", "[cl
     }
     CHECK(num_rows > 2000);
 }
+
+TEST_CASE("hokku render: errors in JSON are told briefly and without the parser's codes",
+          "[cli][quick]") {
+    const hokku::testing::ScratchFolder folder;
+    const std::string chat_template = (folder / "t.jinja").string();
+    hokku::testing::write_file(chat_template, "x");
+    const HokkuRun run = run_hokku({"render", "--template", chat_template, "--jsonl"},
+                                   {.text = "\"" + std::string(100000, 'a') + "\xff\"\n{]\n"});
+    CHECK(run.status == 0);
+    CHECK(run.out.size() < 2000);
+    CHECK(run.out.find("json.exception") == std::string::npos);
+    CHECK(run.out.find("not valid JSON: column 2: ") != std::string::npos);
+    CHECK(run.out.find("(line 2)") != std::string::npos);
+}

@@ -55,8 +55,10 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error("fork");
     if (child == 0) {
-        dup2(open(in.c_str(), O_RDONLY), 0);
-        dup2(input.closed_stdout ? closed_pipe() : open(out.c_str(), O_WRONLY), 1);
+        const std::string& from = input.stdin_path.empty() ? in.native() : input.stdin_path;
+        const std::string& to = input.stdout_path.empty() ? out.native() : input.stdout_path;
+        dup2(open(from.c_str(), O_RDONLY), 0);
+        dup2(input.closed_stdout ? closed_pipe() : open(to.c_str(), O_WRONLY), 1);
         dup2(open(err.c_str(), O_WRONLY), 2);
         alarm(60);
         if (!input.home.empty()) setenv("HOKKU_HOME", input.home.c_str(), 1);

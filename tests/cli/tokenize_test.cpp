@@ -104,6 +104,10 @@ TEST_CASE("hokku tokenize: broken input is an error that names the line", "[cli]
     const HokkuRun unknown_id = run_hokku({"detokenize", "-m", path}, {.text = "1,99999999"});
     CHECK(unknown_id.status == 1);
     CHECK(unknown_id.err.find("99999999") != std::string::npos);
+    const HokkuRun wrong_id =
+        run_hokku({"detokenize", "-m", path, "--jsonl"}, {.text = "[1]\n[1.5]\n"});
+    CHECK(wrong_id.status == 1);
+    CHECK(wrong_id.err.find("line 2") != std::string::npos);
     const HokkuRun garbage =
         run_hokku({"detokenize", "-m", path}, {.text = std::string("\x00\xff\x1b[2J\x80", 7)});
     CHECK(garbage.status == 1);

@@ -31,7 +31,16 @@ TEST_CASE("hokku run: option values that no model allows are wrong usage", "[cli
                                                          {"--repeat-penalty", "nan"},
                                                          {"--repeat-penalty", "0"},
                                                          {"--top-k", "-1"},
-                                                         {"--logit-bias", "-1=1"}};
+                                                         {"--logit-bias", "-1=1"},
+                                                         {"-n", "-1"},
+                                                         {"-n", "4294967296"},
+                                                         {"-c", "1099511627776"},
+                                                         {"-c", "-1"},
+                                                         {"-t", "1.5"},
+                                                         {"--top-k", "1.5"},
+                                                         {"--penalty-last-n", "-2"},
+                                                         {"--stop", ""},
+                                                         {"--sampler-order", "top_k,top_k"}};
     for (const std::vector<std::string>& option : wrong) {
         CAPTURE(option);
         std::vector<std::string> arguments = {"run", "-p", "hi"};
@@ -94,4 +103,82 @@ TEST_CASE("hokku devices: the JSON has the CPU with its cores and kernels", "[cl
     CHECK(devices[0]["physical_cores"] >= 1);
     CHECK(!devices[0]["kernels"].empty());
     CHECK(run_hokku({"devices"}).out.find("cpu") == 0);
+}
+
+TEST_CASE("hokku: each message about wrong usage starts with the program", "[cli][quick]") {
+    const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+        {{}, "a command is missing"},
+        {{"no-such-command"}, "no such command: no-such-command"},
+        {{"--bogus"}, "no such option: --bogus"},
+        {{"run", "--bogus"}, "hokku run --help"},
+        {{"run", "-p", "a", "-p", "b"}, "--prompt"},
+        {{"run", "-p", "a", "--tokens", "1"}, "give one of -p, -f and --tokens"},
+        {{"run", "-p", "a", "-n", "x"}, "--max-tokens: \"x\" is not a whole number"},
+        {{"perplexity"}, "--file is required"}};
+    for (const auto& [arguments, words] : wrong) {
+        const HokkuRun run = run_hokku(arguments);
+        INFO(run.err);
+        CHECK(run.status == 2);
+        CHECK(run.err.starts_with("hokku: "));
+        CHECK(run.err.find(words) != std::string::npos);
+    }
+}
+
+TEST_CASE("hokku: lists of token ids have an id in every place", "[cli][quick]") {
+    for (const std::string list : {"", "1,,2", ",1", "1,", ",", "[]", "[1,2", "1;2", "1.5", "-1"}) {
+        for (const std::string command : {"run", "logits"}) {
+            CAPTURE(list, command);
+            const HokkuRun run = run_hokku({command, "--tokens", list, "-m", "/nowhere/at-all"});
+            CHECK(run.status == 2);
+            CHECK(run.out.empty());
+            CHECK(run.err.find("token id") != std::string::npos);
+        }
+    }
+    // These are lists: it is the model that is missing.
+    for (const std::string list : {"1", "1,2,3", "1 , 2", "[1, 2]", " 1 2\n3\n"}) {
+        CAPTURE(list);
+        const HokkuRun run = run_hokku({"run", "--tokens", list, "-m", "/nowhere/at-all"});
+        CHECK(run.status == 1);
+        CHECK(run.err.find("/nowhere/at-all") != std::string::npos);
+    }
+}
+
+TEST_CASE("hokku: help that cannot be written is a failure", "[cli][quick]") {
+    for (const std::string flag : {"--help", "--version"}) {
+        const HokkuRun run = run_hokku({flag}, {.stdout_path = "/dev/full"});
+        CHECK(run.status == 1);
+        CHECK(run.err.find("cannot write the result") != std::string::npos);
+    }
+}
+
+TEST_CASE("hokku: inputs without an end are refused, folders cannot be read", "[cli][quick]") {
+    const ScratchFolder folder;
+    const std::string chat_template = (folder / "t.jinja").string();
+    hokku::testing::write_file(chat_template, "x");
+    const std::vector<std::vector<std::string>> endless = {
+        {"run", "-f", "/dev/zero"},
+        {"run", "--tokens", "@/dev/zero"},
+        {"render", "--template", chat_template, "--input", "/dev/zero"}};
+    for (const std::vector<std::string>& arguments : endless) {
+        CAPTURE(arguments);
+        const HokkuRun run = run_hokku(arguments);
+        CHECK(run.status == 1);
+        CHECK(run.err.find("too large (/dev/zero)") != std::string::npos);
+        CHECK(run.peak_kb < 1 << 20);
+    }
+    const HokkuRun lines =
+        run_hokku({"render", "--template", chat_template, "--jsonl"}, {.stdin_path = "/dev/zero"});
+    CHECK(lines.status == 1);
+    CHECK(lines.err.find("too large") != std::string::npos);
+    const HokkuRun unreadable =
+        run_hokku({"render", "--template", chat_template, "--jsonl"}, {.stdin_path = "/"});
+    CHECK(unreadable.status == 1);
+    CHECK(unreadable.err.find("cannot read") != std::string::npos);
+}
+
+TEST_CASE("hokku: messages are UTF-8 without control codes, whatever they quote", "[cli][quick]") {
+    const HokkuRun run =
+        run_hokku({"run", "--tokens", "\xff\x9b\x1b\xc2\x9b[31m\xed\xa0\x80\xc3\xa9"});
+    CHECK(run.status == 2);
+    CHECK(run.err.find("\"?????[31m???\xc3\xa9\"") != std::string::npos);
 }

@@ -79,6 +79,9 @@ TEST_CASE("Sampler: options out of range are refused by name", "[sampling][quick
           }) == "order");
     CHECK(names([](auto& o) { o.logit_bias = {{4, 1.0f}}; }) == "logit_bias token");
     CHECK(names([](auto& o) { o.logit_bias = {{-1, 1.0f}}; }) == "logit_bias token");
+    SamplingOptions large;
+    large.logit_bias = {{99999999, 1.0f}};
+    CHECK(refusal_of(large).what.find("99999999") != std::string::npos);
     CHECK(names([](auto& o) { o.logit_bias = {{0, kNan}}; }) == "logit_bias");
     CHECK(names([](auto& o) { o.logit_bias = {{0, kInfinity}}; }) == "logit_bias");
 }
