@@ -10,6 +10,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "hokku/kv_type.h"
 #include "hokku/result.h"
@@ -17,13 +18,18 @@
 namespace hokku {
 
 class Model;
+struct ModelSpec;
 
 /// Tokens per KV block. One block holds, for every layer, the keys and values of this many
 /// consecutive positions of one sequence (KV heads only, never repeated for GQA).
 inline constexpr uint32_t kKvBlockTokens = 64;
 
+/// Ranks that a model may be split over.
+inline constexpr uint32_t kMaxRanks = 64;
+
 struct BackendOptions {
-    uint32_t num_threads = 0;        ///< 0: chosen from the machine.
+    uint32_t num_threads = 0;        ///< Of all ranks; 0: chosen from the machine.
+    uint32_t num_ranks = 1;          ///< Tensor parallel: threads are shared, at least one each.
     bool exact = false;              ///< Scalar float32 reference.
     uint32_t num_kv_blocks = 0;      ///< Size of the KV pool.
     KvType kv_type = KvType::f32;    ///< How keys and values are stored in it.
@@ -62,7 +68,8 @@ struct BackendInfo {
     std::string kernels;  ///< "reference", "avx2", "avx512".
     uint32_t num_threads = 0;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
-    uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
+    uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token, by all ranks.
+    std::vector<uint64_t> rank_weight_bytes;  ///< Bound by each rank.
 };
 
 /// Errors : run: cancelled, numeric (naming the layer where it can), bad_argument (token ids, rows
@@ -80,12 +87,14 @@ class Backend {
     [[nodiscard]] virtual const BackendInfo& info() const = 0;
 };
 
-/// Bytes of KV pool that one block takes for this model on the CPU.
-uint64_t cpu_kv_block_bytes(const Model& model, KvType type);
+/// Bytes of KV pool that one block takes on the CPU for a model, or for a rank's shard of it.
+uint64_t cpu_kv_block_bytes(const ModelSpec& spec, KvType type);
 /// Whether the backend would take the plain kernels, an order of magnitude slower than the rest.
 bool cpu_kernels_are_reference();
 
 /// The CPU backend. `model` must outlive it.
+/// Errors : unsupported (features, a split over num_ranks: see plan_shards), bad_argument,
+///          out_of_memory, device (fewer threads than ranks).
 Result<std::unique_ptr<Backend>> make_cpu_backend(const Model& model,
                                                   const BackendOptions& options);
 

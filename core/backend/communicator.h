@@ -19,7 +19,8 @@ struct MaxId {
 struct GatherCall {
     const float* part = nullptr;  ///< [rows][cols], contiguous.
     uint32_t rows = 0, cols = 0, first_col = 0;
-    float* whole = nullptr;  ///< [rows][whole_cols], or null: this rank does not need it.
+    /// [rows][whole_cols], or null: this rank does not need it. Its first thread's counts.
+    float* whole = nullptr;
     uint32_t whole_cols = 0;
 };
 

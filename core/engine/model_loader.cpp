@@ -222,15 +222,14 @@ class GgufModelLoader : public ModelLoader {
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
         memory_ = read_system_memory();
         ModelInfo& info = loaded.info;
-        HOKKU_TRY(
-            ContextPlan plan,
-            plan_context({.context_tokens = options.context_tokens,
-                          .trained_context = info.trained_context,
-                          .kv_block_bytes = cpu_kv_block_bytes(*loaded.model, options.kv_type),
-                          .block_tokens = kKvBlockTokens,
-                          .weight_bytes = info.file_bytes,
-                          .is_weights_mapped = loaded.file->is_mapped()},
-                         memory_));
+        HOKKU_TRY(ContextPlan plan, plan_context({.context_tokens = options.context_tokens,
+                                                  .trained_context = info.trained_context,
+                                                  .kv_block_bytes = cpu_kv_block_bytes(
+                                                      loaded.model->spec(), options.kv_type),
+                                                  .block_tokens = kKvBlockTokens,
+                                                  .weight_bytes = info.file_bytes,
+                                                  .is_weights_mapped = loaded.file->is_mapped()},
+                                                 memory_));
         info.context_tokens = plan.context_tokens;
         info.kv_type = options.kv_type;
         loaded.num_kv_blocks = plan.num_kv_blocks;

@@ -41,6 +41,8 @@ struct HeadCut {
 LayerShare make_share(const HeadCut& cut, ShardRange kv_heads, ShardRange heads_of_one_kv) {
     const uint32_t group = cut.num_heads / cut.num_kv_heads;
     LayerShare share;
+    share.num_all_heads = cut.num_heads;
+    share.num_all_kv_heads = cut.num_kv_heads;
     share.kv_heads = kv_heads;
     share.heads = {kv_heads.begin * group + heads_of_one_kv.begin,
                    (kv_heads.end - 1) * group + heads_of_one_kv.end};
@@ -138,9 +140,12 @@ Result<LayerShare> share_layer(const LayerSpec& spec, const LayerWeights& weight
 ShardPlan whole_model(const ModelSpec& spec) {
     ShardPlan plan;
     plan.vocab = {0, spec.num_vocab};
+    plan.num_vocab = spec.num_vocab;
     for (const LayerSpec& layer : spec.layers) {
         LayerShare& share = plan.layers.emplace_back();
         if (const AttentionSpec* attention = layer.attention()) {
+            share.num_all_heads = attention->num_heads;
+            share.num_all_kv_heads = attention->num_kv_heads;
             share.heads = {0, attention->num_heads};
             share.kv_heads = {0, attention->num_kv_heads};
         }
@@ -168,6 +173,7 @@ Result<std::vector<ShardPlan>> plan_shards(const ModelSpec& spec, const Weights&
         plan.rank = rank;
         plan.num_ranks = num_ranks;
         plan.vocab = even_part(spec.num_vocab, num_ranks, rank);
+        plan.num_vocab = spec.num_vocab;
         for (uint32_t i = 0; i < spec.num_layers; ++i) {
             HOKKU_TRY(const LayerShare share,
                       share_layer(spec.layers[i], weights.layers[i], i, num_ranks, rank));

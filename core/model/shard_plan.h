@@ -20,6 +20,7 @@ struct ShardRange {
 /// What one rank has of one layer, in the numbers of the whole model.
 struct LayerShare {
     ShardRange heads, kv_heads;
+    uint32_t num_all_heads = 0, num_all_kv_heads = 0;  ///< Of all ranks.
     /// Whether this rank is the first of those that hold its KV heads: what is added up over all
     /// KV heads it adds.
     bool owns_kv = true;
@@ -30,6 +31,7 @@ struct LayerShare {
 struct ShardPlan {
     uint32_t rank = 0, num_ranks = 1;
     ShardRange vocab;
+    uint32_t num_vocab = 0;  ///< Of all ranks.
     std::vector<LayerShare> layers;
 };
 

@@ -96,7 +96,7 @@ TEST_CASE("CpuBackend: the smaller types take half and 27 % of the memory", "[ba
     if (!starter) return report_skip("the model smollm2 is not downloaded");
     const auto runner = open_or_fail(*starter, {.context_tokens = 64});
     // 3 KV heads of 64 + 64 dimensions in 30 layers.
-    CHECK(cpu_kv_block_bytes(runner->model(), KvType::f32) == 64 * 30 * 3 * 128 * 4);
-    CHECK(cpu_kv_block_bytes(runner->model(), KvType::f16) == 64 * 30 * 3 * 128 * 2);
-    CHECK(cpu_kv_block_bytes(runner->model(), KvType::q8_0) == 64 * 30 * 3 * (128 + 4 * 2));
+    CHECK(cpu_kv_block_bytes(runner->model().spec(), KvType::f32) == 64 * 30 * 3 * 128 * 4);
+    CHECK(cpu_kv_block_bytes(runner->model().spec(), KvType::f16) == 64 * 30 * 3 * 128 * 2);
+    CHECK(cpu_kv_block_bytes(runner->model().spec(), KvType::q8_0) == 64 * 30 * 3 * (128 + 4 * 2));
 }

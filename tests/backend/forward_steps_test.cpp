@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forward pass however a text is cut into steps: pieces, sequences side by side, rows asked
 // for, wrong steps, values that are not finite, cancelling.
-#include <cstring>
-#include <fstream>
 #include <limits>
 #include <numeric>
 #include <stop_token>
@@ -15,7 +13,6 @@
 #include "support/golden.h"
 #include "support/golden_cases.h"
 #include "support/model_runner.h"
-#include "support/scratch_folder.h"
 
 using namespace hokku;
 using namespace hokku::testing;
@@ -201,24 +198,14 @@ TEST_CASE("Forward: values that are not finite are an error that names the layer
           "[backend][quick]") {
     const auto path = find_golden_or_copy("arch/llama_bias/model.gguf");
     REQUIRE(path);
-    std::ifstream stream(*path, std::ios::binary);
-    std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    const auto file = value_of(GgufFile::open(*path));
     const std::vector<int32_t> tokens = {1, 2, 3, 4, 5, 6, 7};
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"blk.1.ffn_down.weight", "layer 1"},
         {"blk.2.attn_v.weight", "layer 2"},
         {"output.weight", "output head"}};
-    const ScratchFolder scratch;
-    const auto damaged = scratch / "model.gguf";
     for (const auto& [name, where] : cases) {
-        const GgufTensor* tensor = file.find_tensor(name);
-        REQUIRE(tensor != nullptr);
-        std::string copy = bytes;
-        const float nan = std::numeric_limits<float>::quiet_NaN();
-        std::memcpy(copy.data() + tensor->file_offset + 8, &nan, sizeof nan);
-        std::ofstream(damaged, std::ios::binary) << copy;
-        const auto runner = open_or_fail(damaged);
+        const DamagedModel damaged(*path, name);
+        const auto runner = open_or_fail(damaged.path());
         for (const size_t count : {size_t{1}, tokens.size()}) {
             runner->reset();
             const auto result = runner->append(std::span(tokens).first(count));
@@ -234,9 +221,9 @@ TEST_CASE("CpuBackend: KV and weight bytes follow from the model's dimensions",
     const auto runner =
         open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"), {.context_tokens = 128});
     // 3 layers, 2 KV heads of 8 + 8 dimensions, 64 positions, 4 bytes.
-    CHECK(cpu_kv_block_bytes(runner->model(), KvType::f32) == 3 * 2 * 16 * 64 * 4);
+    CHECK(cpu_kv_block_bytes(runner->model().spec(), KvType::f32) == 3 * 2 * 16 * 64 * 4);
     const BackendInfo& info = runner->backend().info();
-    CHECK(info.kv_bytes == 2 * cpu_kv_block_bytes(runner->model(), KvType::f32));
+    CHECK(info.kv_bytes == 2 * cpu_kv_block_bytes(runner->model().spec(), KvType::f32));
     // Each layer: q and output 64 x 64, k and v 64 x 16, three of 64 x 96; head 64 x 512; one row.
     CHECK(info.bytes_per_token ==
           4 * (3 * (2 * 64 * 64 + 2 * 64 * 16 + 3 * 64 * 96) + 64 * 512 + 64));

@@ -4,12 +4,16 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "support/catch.h"
 #include "support/model_runner.h"
+#include "support/scratch_folder.h"
 
 namespace hokku::testing {
 
@@ -53,5 +57,26 @@ inline std::span<const float> row_of(std::span<const float> logits, size_t index
                                      size_t num_vocab) {
     return logits.subspan(index * num_vocab, num_vocab);
 }
+
+/// A copy of a model of float32 weights with a value that is not a number in one tensor.
+class DamagedModel {
+  public:
+    DamagedModel(const std::filesystem::path& original, const std::string& tensor_name)
+        : path_(folder_ / "model.gguf") {
+        std::filesystem::copy_file(original, path_);
+        const auto file = value_of(GgufFile::open(original));
+        const GgufTensor* tensor = file.find_tensor(tensor_name);
+        REQUIRE(tensor != nullptr);
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        std::fstream stream(path_, std::ios::binary | std::ios::in | std::ios::out);
+        stream.seekp(static_cast<std::streamoff>(tensor->file_offset + 8));
+        stream.write(reinterpret_cast<const char*>(&nan), sizeof nan);
+    }
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  private:
+    ScratchFolder folder_;
+    std::filesystem::path path_;
+};
 
 }  // namespace hokku::testing

@@ -25,6 +25,7 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::open(const std::filesystem::pa
     }
     HOKKU_TRY(runner->backend_,
               make_cpu_backend(*runner->model_, {.num_threads = options.num_threads,
+                                                 .num_ranks = options.num_ranks,
                                                  .exact = options.exact,
                                                  .num_kv_blocks = num_blocks,
                                                  .kv_type = options.kv_type,

@@ -23,6 +23,7 @@ class ModelRunner {
         uint32_t num_threads = 2;
         uint32_t context_tokens = 512;  ///< Of each sequence.
         uint32_t num_sequences = 1;
+        uint32_t num_ranks = 1;
         uint32_t max_step_tokens = 512;
         uint32_t max_step_logits = 64;
         KvType kv_type = KvType::f32;

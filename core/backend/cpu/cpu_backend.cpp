@@ -42,47 +42,6 @@ Result<void> check_features(const ModelSpec& spec) {
     return {};
 }
 
-/// The largest input of any product, for the scratch of matmul.
-uint32_t max_in_features(const ModelSpec& spec) {
-    uint32_t max = spec.dim;
-    for (const LayerSpec& layer : spec.layers) {
-        const AttentionSpec& attention = *layer.attention();
-        max = std::max({max, attention.num_heads * attention.value_dim, layer.ffn.hidden});
-        if (const auto& experts = layer.ffn.experts)
-            max = std::max({max, experts->hidden, experts->shared_hidden});
-    }
-    return max;
-}
-
-AttentionLimits attention_limits(const ModelSpec& spec, uint32_t num_lanes) {
-    AttentionLimits limits{.num_lanes = num_lanes};
-    for (const LayerSpec& layer : spec.layers) {
-        limits.max_heads = std::max(limits.max_heads, layer.attention()->num_heads);
-        limits.max_value_dim = std::max(limits.max_value_dim, layer.attention()->value_dim);
-    }
-    return limits;
-}
-
-uint64_t matrix_bytes(const WeightMatrix& matrix) {
-    return uint64_t{matrix.rows} * matrix.row_bytes();
-}
-
-uint64_t bytes_per_token(const ModelSpec& spec, const Weights& weights) {
-    uint64_t bytes = matrix_bytes(weights.head) + weights.embedding.row_bytes();
-    for (size_t i = 0; i < spec.layers.size(); ++i) {
-        const LayerWeights& layer = weights.layers[i];
-        for (const WeightMatrix* matrix :
-             {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.gate, &layer.up, &layer.down,
-              &layer.router, &layer.shared_gate, &layer.shared_up, &layer.shared_down})
-            bytes += matrix_bytes(*matrix);
-        const auto& experts = spec.layers[i].ffn.experts;
-        if (!experts) continue;
-        for (const auto* matrices : {&layer.expert_gate, &layer.expert_up, &layer.expert_down})
-            if (!matrices->empty()) bytes += experts->num_used * matrix_bytes(matrices->front());
-    }
-    return bytes;
-}
-
 Error bad_step(std::string what, std::string expected) {
     return {ErrorCode::bad_argument, std::move(what), "model step", std::move(expected)};
 }
@@ -93,6 +52,9 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Model& model,
                                                     const BackendOptions& options) {
     const ModelSpec& spec = model.spec();
     HOKKU_CHECK(check_features(spec));
+    if (options.num_ranks == 0 || options.num_ranks > kMaxRanks)
+        return Error{ErrorCode::bad_argument, fmt::format("{} ranks", options.num_ranks),
+                     "CPU backend", fmt::format("1 to {}", kMaxRanks)};
     if (options.num_kv_blocks == 0 || options.max_step_tokens == 0)
         return Error{ErrorCode::bad_argument, "the backend is given no KV blocks or no rows",
                      "CPU backend", "at least one of each"};
@@ -100,42 +62,61 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Model& model,
     if (!options.exact) {
         HOKKU_TRY(kernels, select_kernels());
     }
-    auto team = std::make_unique<ThreadTeam>(options.num_threads > 0 ? options.num_threads
-                                                                     : default_num_threads());
-    const uint32_t num_lanes = team->size();
-    HOKKU_TRY(StepBuffers buffers, StepBuffers::create(spec, num_lanes, options.max_step_tokens,
-                                                       options.max_step_logits));
-    HOKKU_TRY(KvPool kv, KvPool::create(spec, options.kv_type, options.num_kv_blocks));
-    HOKKU_TRY(MatmulScratch matmul,
-              MatmulScratch::create(
-                  {.num_lanes = num_lanes,
-                   .max_rows = std::max(options.max_step_tokens, options.max_step_logits),
-                   .max_in = max_in_features(spec),
-                   .max_fine_in = spec.dim}));
-    HOKKU_TRY(AttentionScratch attention,
-              AttentionScratch::create(attention_limits(spec, num_lanes)));
-    ForwardMemory memory{std::move(buffers), std::move(kv), std::move(matmul),
-                         std::move(attention)};
-    return std::unique_ptr<Backend>(
-        new CpuBackend(model, *kernels, options, std::move(team), std::move(memory)));
+    HOKKU_TRY(std::vector<ModelShard> shards,
+              shard_model(spec, model.weights(), options.num_ranks));
+    const uint32_t num_ranks = options.num_ranks;
+    const uint32_t num_threads =
+        options.num_threads > 0 ? options.num_threads : default_num_threads();
+    auto team = std::make_unique<ThreadTeam>(num_ranks * std::max(num_threads / num_ranks, 1u));
+    const uint32_t num_lanes = team->size() / num_ranks;
+    if (num_lanes == 0)
+        return Error{ErrorCode::device, fmt::format("the system gives {} threads", team->size()),
+                     "CPU backend", fmt::format("{}, one for each rank", num_ranks)};
+    Ranks ranks;
+    for (ModelShard& shard : shards) {
+        HOKKU_TRY(auto rank, Rank::create(std::move(shard), num_lanes, options));
+        ranks.push_back(std::move(rank));
+    }
+    AlignedBuffer all_logits;
+    if (num_ranks > 1) {
+        const uint64_t bytes = uint64_t{options.max_step_logits} * spec.num_vocab * sizeof(float);
+        all_logits = AlignedBuffer(bytes);
+        if (all_logits.data() == nullptr)
+            return Error{ErrorCode::out_of_memory, "no memory for the logits", "CPU backend",
+                         fmt::format("{} bytes", bytes)};
+    }
+    return std::unique_ptr<Backend>(new CpuBackend(model, *kernels, options, std::move(team),
+                                                   std::move(ranks), std::move(all_logits)));
 }
 
 CpuBackend::CpuBackend(const Model& model, const KernelTable& kernels,
-                       const BackendOptions& options, std::unique_ptr<ThreadTeam> team,
-                       ForwardMemory memory)
+                       const BackendOptions& options, std::unique_ptr<ThreadTeam> team, Ranks ranks,
+                       AlignedBuffer all_logits)
     : model_(model),
       kernels_(kernels),
       options_(options),
       team_(std::move(team)),
-      memory_(std::move(memory)) {
-    info_.num_threads = team_->size();
+      ranks_(std::move(ranks)),
+      num_lanes_(team_->size() / static_cast<uint32_t>(ranks_.size())),
+      all_logits_(std::move(all_logits)) {
+    const auto num_ranks = static_cast<uint32_t>(ranks_.size());
+    if (num_ranks > 1) {
+        group_ = std::make_unique<ThreadGroup>(num_ranks, num_lanes_);
+        state_.all_logits = reinterpret_cast<float*>(all_logits_.data());
+    }
+    info_.num_threads = num_ranks * num_lanes_;
     info_.kernels = kernels.name;
-    info_.device = fmt::format("CPU {}, {} thread{}", kernels.name, info_.num_threads,
-                               info_.num_threads == 1 ? "" : "s");
-    info_.kv_bytes = memory_.kv.bytes();
-    info_.scratch_bytes =
-        memory_.buffers.memory.size_bytes() + memory_.matmul.bytes() + memory_.attention.bytes();
-    info_.bytes_per_token = bytes_per_token(model.spec(), model.weights());
+    info_.device = fmt::format("CPU {}, {}{} thread{}", kernels.name,
+                               num_ranks > 1 ? fmt::format("{} ranks, ", num_ranks) : "",
+                               info_.num_threads, info_.num_threads == 1 ? "" : "s");
+    info_.scratch_bytes = all_logits_.size_bytes();
+    info_.bytes_per_token = model.weights().embedding.row_bytes();
+    for (const auto& rank : ranks_) {
+        info_.kv_bytes += rank->memory.kv.bytes();
+        info_.scratch_bytes += rank->scratch_bytes();
+        info_.bytes_per_token += rank->bytes_per_token();
+        info_.rank_weight_bytes.push_back(weight_bytes(rank->shard.weights));
+    }
 }
 
 // ---- the step ----------------------------------------------------------------------------------
@@ -155,9 +136,9 @@ Result<void> CpuBackend::check_sequences(const Step& step) const {
                 fmt::format("{} KV blocks are given for {} tokens", sequence.blocks.size(), length),
                 fmt::format("blocks of {} tokens for all", kKvBlockTokens));
         for (const uint32_t block : sequence.blocks)
-            if (block >= memory_.kv.num_blocks())
+            if (block >= num_kv_blocks())
                 return bad_step(fmt::format("the KV block is {}", block),
-                                fmt::format("below {}", memory_.kv.num_blocks()));
+                                fmt::format("below {}", num_kv_blocks()));
         if (spec.num_learned_positions > 0 && length > spec.num_learned_positions)
             return Error{
                 ErrorCode::limit_exceeded, fmt::format("the sequence has {} tokens", length),
@@ -192,11 +173,18 @@ Result<void> CpuBackend::check(const Step& step) const {
     return check_sequences(step);
 }
 
+/// Threads [r * num_lanes, (r + 1) * num_lanes) of the team are rank r's lanes.
 void CpuBackend::run_lanes() {
     team_->run(
-        [](void* context, Lane lane) {
+        [](void* context, Lane thread) {
             auto& self = *static_cast<CpuBackend*>(context);
-            Forward(self.model_, self.kernels_, self.memory_, self.state_, lane).run();
+            const uint32_t index = thread.index / self.num_lanes_;
+            if (index >= self.ranks_.size()) return;  // left over
+            Rank& rank = *self.ranks_[index];
+            const Lane lane{thread.index % self.num_lanes_, self.num_lanes_, &rank.barrier};
+            Communicator* others =
+                self.group_ ? &self.group_->end(rank.shard.plan.rank, lane.index) : nullptr;
+            Forward(rank.shard, self.kernels_, rank.memory, self.state_, lane, others).run();
         },
         this);
 }
@@ -225,8 +213,8 @@ Result<std::span<const float>> CpuBackend::run(const Step& step) {
     if (state_.is_cancelled)
         return Error{ErrorCode::cancelled, "the step was cancelled", "model step", ""};
     if (error) return *std::move(error);
-    return std::span<const float>(memory_.buffers.logits,
-                                  step.logit_rows.size() * model_.spec().num_vocab);
+    const float* logits = group_ ? state_.all_logits : ranks_.front()->memory.buffers.logits;
+    return std::span<const float>(logits, step.logit_rows.size() * model_.spec().num_vocab);
 }
 
 /// Runs the failed step again (its KV is written over with the same values) and looks for the
@@ -247,15 +235,15 @@ Error CpuBackend::describe_nonfinite() {
 }
 
 void CpuBackend::copy_block(uint32_t from, uint32_t to) {
-    memory_.kv.copy_block(from, to);
+    for (const auto& rank : ranks_) rank->memory.kv.copy_block(from, to);
 }
 
 }  // namespace hokku::cpu
 
 namespace hokku {
 
-uint64_t cpu_kv_block_bytes(const Model& model, KvType type) {
-    return cpu::KvPool::block_bytes(model.spec(), type);
+uint64_t cpu_kv_block_bytes(const ModelSpec& spec, KvType type) {
+    return cpu::KvPool::block_bytes(spec, type);
 }
 
 bool cpu_kernels_are_reference() {

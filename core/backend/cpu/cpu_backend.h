@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// CpuBackend: the Backend on CPU threads. Checks a step, runs it through Forward on all lanes and
-// turns what went wrong into errors.
+// CpuBackend: the Backend on CPU threads. Checks a step, runs it through Forward on all lanes of
+// all ranks and turns what went wrong into errors.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "backend/backend.h"
 #include "backend/cpu/forward.h"
+#include "backend/cpu/rank.h"
+#include "backend/cpu/thread_communicator.h"
 #include "backend/cpu/thread_team.h"
+#include "base/aligned_buffer.h"
 #include "model/model.h"
 
 namespace hokku::cpu {
@@ -24,18 +28,23 @@ class CpuBackend final : public Backend {
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   private:
+    using Ranks = std::vector<std::unique_ptr<Rank>>;
     CpuBackend(const Model& model, const KernelTable& kernels, const BackendOptions& options,
-               std::unique_ptr<ThreadTeam> team, ForwardMemory memory);
+               std::unique_ptr<ThreadTeam> team, Ranks ranks, AlignedBuffer all_logits);
     [[nodiscard]] Result<void> check(const Step& step) const;
     [[nodiscard]] Result<void> check_sequences(const Step& step) const;
     void run_lanes();
     [[nodiscard]] Error describe_nonfinite();
+    [[nodiscard]] uint32_t num_kv_blocks() const { return ranks_.front()->memory.kv.num_blocks(); }
 
     const Model& model_;
     const KernelTable& kernels_;
     BackendOptions options_;
     std::unique_ptr<ThreadTeam> team_;
-    ForwardMemory memory_;
+    Ranks ranks_;
+    uint32_t num_lanes_;                  // of each rank
+    std::unique_ptr<ThreadGroup> group_;  // null with one rank
+    AlignedBuffer all_logits_;            // gathered from the ranks; empty with one
     StepState state_;
     BackendInfo info_;
     std::thread::id owner_;  // the first thread that ran a step

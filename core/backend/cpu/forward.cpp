@@ -32,16 +32,18 @@ void scale_values(float* x, size_t n, float factor) {
 
 }  // namespace
 
-Forward::Forward(const Model& model, const KernelTable& kernels, ForwardMemory& memory,
-                 StepState& state, const Lane& lane)
-    : spec_(model.spec()),
-      weights_(model.weights()),
+Forward::Forward(const ModelShard& shard, const KernelTable& kernels, ForwardMemory& memory,
+                 StepState& state, const Lane& lane, Communicator* others)
+    : shard_(shard),
+      spec_(shard.spec),
+      weights_(shard.weights),
       kernels_(kernels),
       memory_(memory),
       buffers_(memory.buffers),
       state_(state),
       step_(*state.step),
       lane_(lane),
+      others_(others),
       own_(memory.buffers.lanes[lane.index]) {
     set_num_rows(state.num_rows);
     input_ = normed_;
@@ -57,6 +59,7 @@ void Forward::set_num_rows(uint32_t num_rows) {
 }
 
 void Forward::run() {
+    place_rows();
     embed();
     for (uint32_t i = 0; i < spec_.num_layers; ++i)
         if (!run_layer(i)) return;
@@ -65,8 +68,8 @@ void Forward::run() {
 
 // ---- embed -------------------------------------------------------------------------------------
 
-void Forward::embed() {
-    // Positions and rotation angles, shared by all layers: lanes share the rows.
+/// Positions and rotation angles, shared by all layers: lanes share the rows.
+void Forward::place_rows() {
     const Lane::Range rows = lane_.share(num_rows_);
     for (const StepSequence& sequence : step_.sequences) {
         const uint32_t end = sequence.first_row + sequence.num_rows;
@@ -90,22 +93,32 @@ void Forward::embed() {
         }
     }
     lane_.barrier();
+}
 
-    // embed: one row of the table for each token, of any weight type.
-    for (uint32_t row = rows_.begin; row < rows_.end; ++row) {
-        float* x = x_ + row * buffers_.dim;
-        const WeightMatrix& table = weights_.embedding;
-        const auto token = static_cast<size_t>(step_.tokens[row]);
-        dequantize_row(table.type, table.data + token * table.row_stride, spec_.dim, x);
-        scale_values(x, spec_.dim, spec_.embedding_scale);
-        if (const WeightMatrix& positions = weights_.positions) {
+void Forward::embed() {
+    if (others_) {
+        embed_together();
+    } else {
+        for (uint32_t row = rows_.begin; row < rows_.end; ++row)
+            look_up(row, x_ + row * buffers_.dim);
+    }
+    if (const WeightMatrix& positions = weights_.positions) {
+        for (uint32_t row = rows_.begin; row < rows_.end; ++row) {
             const size_t position = buffers_.row_position[row];
             dequantize_row(positions.type, positions.data + position * positions.row_stride,
                            spec_.dim, own_.y);
-            kernels_.add_scaled(x, own_.y, 1.0f, spec_.dim);
+            kernels_.add_scaled(x_ + row * buffers_.dim, own_.y, 1.0f, spec_.dim);
         }
     }
     trace("embed", x_ + (num_rows_ - 1) * buffers_.dim, spec_.dim);
+}
+
+/// One row of the table, of any weight type.
+void Forward::look_up(uint32_t row, float* x) const {
+    const WeightMatrix& table = weights_.embedding;
+    const auto token = static_cast<uint32_t>(step_.tokens[row]) - shard_.plan.vocab.begin;
+    dequantize_row(table.type, table.data + token * table.row_stride, spec_.dim, x);
+    scale_values(x, spec_.dim, spec_.embedding_scale);
 }
 
 // ---- layer -------------------------------------------------------------------------------------
@@ -118,8 +131,8 @@ bool Forward::run_layer(uint32_t index) {
     const size_t dim = buffers_.dim;
     size_t last = num_rows_ - 1;
 
-    // Read by all lanes only after the next barrier, so that they agree.
-    if (lane_.index == 0 && step_.stop.stop_requested()) state_.is_cancelled = true;
+    // Read by all lanes of all ranks once they have met at attn_out, so that they agree.
+    if (leads() && step_.stop.stop_requested()) state_.is_cancelled = true;
 
     // attn_norm
     norm_rows(weights.mixer_norm);
@@ -127,7 +140,6 @@ bool Forward::run_layer(uint32_t index) {
 
     // q, k, v
     project_qkv(attention, weights);
-    if (state_.is_cancelled) return false;
 
     // q_rope, k_rope
     rotate_and_append(attention, weights, index);
@@ -147,7 +159,10 @@ bool Forward::run_layer(uint32_t index) {
                                 .bias = weights.bo.data,
                                 .out = buffers_.attn_out,
                                 .out_stride = dim};
-    multiply(buffers_.mix, buffers_.mix_dim, num_rows_, {&attn_out, 1});
+    matmul(lane_, kernels_, memory_.matmul, buffers_.mix, buffers_.mix_dim, num_rows_,
+           {&attn_out, 1});
+    add_up(buffers_.attn_out);
+    if (state_.is_cancelled) return false;
     trace_stage("attn_out", buffers_.attn_out + last * dim, dim);
     if (layer.residual == Residual::sequential)
         add_rows(buffers_.attn_out, weights.mixer_post_norm);
@@ -181,12 +196,11 @@ void Forward::project_qkv(const AttentionSpec& spec, const LayerWeights& weights
     // digits.
     multiply(input_, buffers_.dim, num_rows_, targets, Precision::fine);
     const size_t last = num_rows_ - 1;
-    trace_heads("q", buffers_.q + last * buffers_.q_dim, spec.num_heads, spec.key_dim,
+    trace_heads("q", buffers_.q + last * buffers_.q_dim, HeadKind::query, spec.key_dim,
                 spec.is_permuted);
-    trace_heads("k", buffers_.k + last * buffers_.k_dim, spec.num_kv_heads, spec.key_dim,
+    trace_heads("k", buffers_.k + last * buffers_.k_dim, HeadKind::kv, spec.key_dim,
                 spec.is_permuted);
-    trace_stage("v", buffers_.v + last * buffers_.v_dim,
-                size_t{spec.num_kv_heads} * spec.value_dim);
+    trace_heads("v", buffers_.v + last * buffers_.v_dim, HeadKind::kv, spec.value_dim);
 }
 
 void Forward::rotate_and_append(const AttentionSpec& spec, const LayerWeights& weights,
@@ -194,6 +208,7 @@ void Forward::rotate_and_append(const AttentionSpec& spec, const LayerWeights& w
     const size_t q_floats = size_t{spec.num_heads} * spec.key_dim;
     const size_t k_floats = size_t{spec.num_kv_heads} * spec.key_dim;
     const float* k = few_ ? own_.k : buffers_.k;
+    if (others_ && spec.qk_norm == QkNorm::whole) add_up_head_squares(spec);
     for (uint32_t row = rows_.begin; row < rows_.end; ++row) {
         float* row_q = buffers_.q + row * buffers_.q_dim;
         float* row_k = buffers_.k + row * buffers_.k_dim;
@@ -205,10 +220,9 @@ void Forward::rotate_and_append(const AttentionSpec& spec, const LayerWeights& w
     }
     settle();
     const size_t last = num_rows_ - 1;
-    trace_heads("q_rope", q_ + last * buffers_.q_dim, spec.num_heads, spec.key_dim,
+    trace_heads("q_rope", q_ + last * buffers_.q_dim, HeadKind::query, spec.key_dim,
                 spec.is_permuted);
-    trace_heads("k_rope", k + last * buffers_.k_dim, spec.num_kv_heads, spec.key_dim,
-                spec.is_permuted);
+    trace_heads("k_rope", k + last * buffers_.k_dim, HeadKind::kv, spec.key_dim, spec.is_permuted);
 
     for (const StepSequence& sequence : step_.sequences) {
         append_kv(lane_, memory_.kv.pages(index, sequence.blocks.data()),
@@ -222,10 +236,7 @@ void Forward::rotate_and_append(const AttentionSpec& spec, const LayerWeights& w
 
 void Forward::prepare_heads(const AttentionSpec& spec, const LayerWeights& weights, uint32_t row,
                             float* q, float* k) const {
-    if (!spec.qk_norm_after_rope) {
-        norm_heads(spec.qk_norm, q, weights.q_norm, spec.num_heads, spec.key_dim);
-        norm_heads(spec.qk_norm, k, weights.k_norm, spec.num_kv_heads, spec.key_dim);
-    }
+    if (!spec.qk_norm_after_rope) norm_q_and_k(spec, weights, row, q, k);
     if (spec.rope_index >= 0) {
         const auto rope_index = static_cast<size_t>(spec.rope_index);
         const float* cos_sin = buffers_.cos_sin + row * buffers_.rope_floats;
@@ -238,10 +249,7 @@ void Forward::prepare_heads(const AttentionSpec& spec, const LayerWeights& weigh
         for (uint32_t head = 0; head < spec.num_kv_heads; ++head)
             rotate(k + size_t{head} * spec.key_dim, cos_sin, rope.num_dims);
     }
-    if (spec.qk_norm_after_rope) {
-        norm_heads(spec.qk_norm, q, weights.q_norm, spec.num_heads, spec.key_dim);
-        norm_heads(spec.qk_norm, k, weights.k_norm, spec.num_kv_heads, spec.key_dim);
-    }
+    if (spec.qk_norm_after_rope) norm_q_and_k(spec, weights, row, q, k);
     if (spec.temperature_span > 0) {
         const auto spans = static_cast<float>(buffers_.row_position[row] / spec.temperature_span);
         scale_values(q, size_t{spec.num_heads} * spec.key_dim,
@@ -304,8 +312,8 @@ void Forward::mix_values(const AttentionSpec& spec, const LayerWeights& weights,
         }
     }
     lane_.barrier();
-    trace_stage("attn_mix", buffers_.mix + (num_rows_ - 1) * buffers_.mix_dim,
-                size_t{spec.num_heads} * spec.value_dim);
+    trace_heads("attn_mix", buffers_.mix + (num_rows_ - 1) * buffers_.mix_dim, HeadKind::query,
+                spec.value_dim);
 }
 
 // ---- FFN ---------------------------------------------------------------------------------------
@@ -323,7 +331,8 @@ void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
 
     // down
     const MatmulTarget down{&weights.down, weights.b_down.data, buffers_.ffn_out, buffers_.dim};
-    multiply(buffers_.gate, spec.hidden, num_rows_, {&down, 1});
+    matmul(lane_, kernels_, memory_.matmul, buffers_.gate, spec.hidden, num_rows_, {&down, 1});
+    add_up(buffers_.ffn_out);
 }
 
 /// Follows the products of gate and up without a barrier and ends with one.
@@ -405,6 +414,7 @@ void Forward::head() {
     scale_values(part, end - begin, spec_.logit_scale);
     if (has_nonfinite(part, end - begin)) state_.is_nonfinite = true;
     if (spec_.final_softcap > 0) kernels_.softcap(part, spec_.final_softcap, end - begin);
+    if (others_) gather_logits();
 }
 
 // ---- parts of stages ---------------------------------------------------------------------------
@@ -425,6 +435,20 @@ void Forward::norm_rows(const NormWeights& weights) {
     }
     input_ = weights ? normed_ : x_;
     settle();
+}
+
+void Forward::norm_q_and_k(const AttentionSpec& spec, const LayerWeights& weights, uint32_t row,
+                           float* q, float* k) const {
+    if (others_ && spec.qk_norm == QkNorm::whole) {
+        const float* squares = buffers_.head_squares + size_t{2} * row;
+        norm_over_all_heads(q, weights.q_norm, size_t{spec.num_heads} * spec.key_dim, squares[0],
+                            size_t{share().num_all_heads} * spec.key_dim);
+        norm_over_all_heads(k, weights.k_norm, size_t{spec.num_kv_heads} * spec.key_dim, squares[1],
+                            size_t{share().num_all_kv_heads} * spec.key_dim);
+        return;
+    }
+    norm_heads(spec.qk_norm, q, weights.q_norm, spec.num_heads, spec.key_dim);
+    norm_heads(spec.qk_norm, k, weights.k_norm, spec.num_kv_heads, spec.key_dim);
 }
 
 void Forward::norm_heads(QkNorm kind, float* heads, const NormWeights& weights, uint32_t num_heads,

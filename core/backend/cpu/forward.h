@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward: one model step on the CPU, from tokens to logits, as one function that all lanes of a
-// thread team run together. Stages carry the names that traces and the CUDA kernels use.
+// rank run together. Of a model that is split, each rank runs it on its shard. Stages carry the
+// names that traces and the CUDA kernels use.
 #pragma once
 
 #include <atomic>
@@ -9,13 +10,14 @@
 #include <string_view>
 
 #include "backend/backend.h"
+#include "backend/communicator.h"
 #include "backend/cpu/attention.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/kv_pool.h"
 #include "backend/cpu/matmul.h"
 #include "backend/cpu/step_buffers.h"
 #include "backend/cpu/thread_team.h"
-#include "model/model.h"
+#include "model/shard.h"
 
 namespace hokku::cpu {
 
@@ -27,9 +29,10 @@ struct ForwardMemory {
     AttentionScratch attention;
 };
 
-/// What one step is about, set by the owning thread before the lanes run.
+/// What one step is about, set by the owning thread before the lanes run. One for all ranks.
 struct StepState {
     const Step* step = nullptr;
+    float* all_logits = nullptr;  ///< [logit rows][all tokens], where there are several ranks.
     uint32_t num_rows = 0;
     bool use_long_rope = false;
     bool find_nonfinite = false;  ///< Second run of a failed step: look for the first bad layer.
@@ -42,14 +45,16 @@ struct StepState {
 /// One lane's view of one step. Created by each lane on its stack.
 class Forward {
   public:
-    Forward(const Model& model, const KernelTable& kernels, ForwardMemory& memory, StepState& state,
-            const Lane& lane);
+    /// `others`: this lane's end to the other ranks; null where there are none.
+    Forward(const ModelShard& shard, const KernelTable& kernels, ForwardMemory& memory,
+            StepState& state, const Lane& lane, Communicator* others);
 
     /// The whole step. All lanes together; logits are complete when all have returned.
     void run();
 
   private:
     // Stages, in the order in which a layer runs them.
+    void place_rows();
     void embed();
     bool run_layer(uint32_t index);  // false: cancelled
     void project_qkv(const AttentionSpec& spec, const LayerWeights& weights);
@@ -74,18 +79,33 @@ class Forward {
     void activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden);
     void multiply(const float* x, size_t x_stride, uint32_t num_rows,
                   std::span<const MatmulTarget> targets, Precision precision = Precision::normal);
+    void norm_q_and_k(const AttentionSpec& spec, const LayerWeights& weights, uint32_t row,
+                      float* q, float* k) const;
     void set_num_rows(uint32_t num_rows);
     void settle() const;  // what lanes wrote for shared rows becomes visible
     void look_for_nonfinite(uint32_t layer);
+
+    // What ranks do together; see forward_ranks.cpp.
+    [[nodiscard]] bool leads() const;
+    void add_up(float* branch);
+    void look_up(uint32_t row, float* x) const;
+    void embed_together();
+    void add_up_head_squares(const AttentionSpec& spec);
+    void norm_over_all_heads(float* heads, const NormWeights& weights, size_t n, float squares,
+                             size_t num_all) const;
+    void gather_logits();
+    [[nodiscard]] const LayerShare& share() const { return shard_.plan.layers[layer_]; }
 
     // Traces; no effect without a trace.
     [[nodiscard]] bool traces_stages() const;
     void trace(std::string_view name, const float* values, size_t n) const;
     void trace_stage(std::string_view name, const float* values, size_t n) const;
-    void trace_heads(std::string_view name, const float* heads, uint32_t num_heads,
-                     uint32_t head_dim, bool is_permuted) const;
+    enum class HeadKind { query, kv };
+    void trace_heads(std::string_view name, const float* heads, HeadKind kind, uint32_t head_dim,
+                     bool is_permuted = false) const;
 
-    const ModelSpec& spec_;
+    const ModelShard& shard_;
+    const ModelSpec& spec_;  // the shard's: heads, hidden and tokens of this rank
     const Weights& weights_;
     const KernelTable& kernels_;
     ForwardMemory& memory_;
@@ -93,6 +113,7 @@ class Forward {
     StepState& state_;
     const Step& step_;
     const Lane& lane_;
+    Communicator* others_;
     const LaneBuffers& own_;
 
     uint32_t num_rows_ = 0;     // rows in work: the step's, at the end only those with logits

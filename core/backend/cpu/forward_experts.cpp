@@ -111,7 +111,7 @@ void Forward::run_experts(const FfnSpec& ffn, const LayerWeights& weights) {
             kernels_.add_scaled(out, buffers_.expert_in + row * dim, gate, dim);
         }
     }
-    lane_.barrier();
+    add_up(buffers_.ffn_out);
 }
 
 /// The expert that every row passes. Its output takes the place of the experts' inputs.

@@ -40,6 +40,7 @@ void StepBuffers::lay_out(BufferLayout& layout, const ModelSpec& spec) {
     ffn_out = layout.take<float>(rows * dim);
     gate = layout.take<float>(hidden_floats);
     up = layout.take<float>(hidden_floats);
+    head_squares = layout.take<float>(rows * 2);
     cos_sin = layout.take<float>(rows * rope_floats);
     logits = layout.take<float>(size_t{max_logits} * spec.num_vocab);
     row_position = layout.take<uint32_t>(rows);

@@ -37,18 +37,19 @@ struct StepBuffers {
     size_t q_dim = 0, k_dim = 0, v_dim = 0, mix_dim = 0;  ///< The largest of all layers.
     size_t rope_floats = 0;  ///< Of one row: for each RoPE num_dims / 2 cosines, then sines.
 
-    float* x = nullptr;         ///< [max_rows][dim] residual stream
-    float* normed = nullptr;    ///< [max_rows][dim]
-    float* q = nullptr;         ///< [max_rows][q_dim]
-    float* k = nullptr;         ///< [max_rows][k_dim]
-    float* v = nullptr;         ///< [max_rows][v_dim]
-    float* mix = nullptr;       ///< [max_rows][mix_dim]
-    float* attn_out = nullptr;  ///< [max_rows][dim]
-    float* ffn_out = nullptr;   ///< [max_rows][dim]
-    float* gate = nullptr;      ///< [rows][hidden] of the dense, shared or chosen experts' FFNs
-    float* up = nullptr;        ///< The same.
-    float* cos_sin = nullptr;   ///< [max_rows][rope_floats]
-    float* logits = nullptr;    ///< [max_logits][num_vocab]
+    float* x = nullptr;             ///< [max_rows][dim] residual stream
+    float* normed = nullptr;        ///< [max_rows][dim]
+    float* q = nullptr;             ///< [max_rows][q_dim]
+    float* k = nullptr;             ///< [max_rows][k_dim]
+    float* v = nullptr;             ///< [max_rows][v_dim]
+    float* mix = nullptr;           ///< [max_rows][mix_dim]
+    float* attn_out = nullptr;      ///< [max_rows][dim]
+    float* ffn_out = nullptr;       ///< [max_rows][dim]
+    float* gate = nullptr;          ///< [rows][hidden] of the dense, shared or chosen experts' FFNs
+    float* up = nullptr;            ///< The same.
+    float* head_squares = nullptr;  ///< [max_rows][2]: sums of squares of q and of k
+    float* cos_sin = nullptr;       ///< [max_rows][rope_floats]
+    float* logits = nullptr;        ///< [max_logits][num_vocab]
 
     // Experts; a slot is one (row, chosen expert) pair, slots are sorted by expert.
     float* router_logits = nullptr;    ///< [max_rows][num_experts]

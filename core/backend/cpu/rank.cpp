@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/cpu/rank.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/try.h"
+
+namespace hokku::cpu {
+
+namespace {
+
+/// The largest input of any product, for the scratch of matmul.
+uint32_t max_in_features(const ModelSpec& spec) {
+    uint32_t max = spec.dim;
+    for (const LayerSpec& layer : spec.layers) {
+        const AttentionSpec& attention = *layer.attention();
+        max = std::max({max, attention.num_heads * attention.value_dim, layer.ffn.hidden});
+        if (const auto& experts = layer.ffn.experts)
+            max = std::max({max, experts->hidden, experts->shared_hidden});
+    }
+    return max;
+}
+
+AttentionLimits attention_limits(const ModelSpec& spec, uint32_t num_lanes) {
+    AttentionLimits limits{.num_lanes = num_lanes};
+    for (const LayerSpec& layer : spec.layers) {
+        limits.max_heads = std::max(limits.max_heads, layer.attention()->num_heads);
+        limits.max_value_dim = std::max(limits.max_value_dim, layer.attention()->value_dim);
+    }
+    return limits;
+}
+
+uint64_t matrix_bytes(const WeightMatrix& matrix) {
+    return uint64_t{matrix.rows} * matrix.row_bytes();
+}
+
+}  // namespace
+
+Rank::Rank(ModelShard its_shard, ForwardMemory its_memory, uint32_t num_lanes)
+    : shard(std::move(its_shard)), memory(std::move(its_memory)), barrier(num_lanes) {}
+
+Result<std::unique_ptr<Rank>> Rank::create(ModelShard shard, uint32_t num_lanes,
+                                           const BackendOptions& options) {
+    const ModelSpec& spec = shard.spec;
+    HOKKU_TRY(StepBuffers buffers, StepBuffers::create(spec, num_lanes, options.max_step_tokens,
+                                                       options.max_step_logits));
+    HOKKU_TRY(KvPool kv, KvPool::create(spec, options.kv_type, options.num_kv_blocks));
+    HOKKU_TRY(MatmulScratch matmul,
+              MatmulScratch::create(
+                  {.num_lanes = num_lanes,
+                   .max_rows = std::max(options.max_step_tokens, options.max_step_logits),
+                   .max_in = max_in_features(spec),
+                   .max_fine_in = spec.dim}));
+    HOKKU_TRY(AttentionScratch attention,
+              AttentionScratch::create(attention_limits(spec, num_lanes)));
+    ForwardMemory memory{std::move(buffers), std::move(kv), std::move(matmul),
+                         std::move(attention)};
+    return std::make_unique<Rank>(std::move(shard), std::move(memory), num_lanes);
+}
+
+uint64_t Rank::scratch_bytes() const {
+    return memory.buffers.memory.size_bytes() + memory.matmul.bytes() + memory.attention.bytes();
+}
+
+uint64_t Rank::bytes_per_token() const {
+    const Weights& weights = shard.weights;
+    uint64_t bytes = matrix_bytes(weights.head);
+    for (size_t i = 0; i < weights.layers.size(); ++i) {
+        const LayerWeights& layer = weights.layers[i];
+        for (const WeightMatrix* matrix :
+             {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.gate, &layer.up, &layer.down,
+              &layer.router, &layer.shared_gate, &layer.shared_up, &layer.shared_down})
+            bytes += matrix_bytes(*matrix);
+        const auto& experts = shard.spec.layers[i].ffn.experts;
+        if (!experts) continue;
+        for (const auto* matrices : {&layer.expert_gate, &layer.expert_up, &layer.expert_down})
+            if (!matrices->empty()) bytes += experts->num_used * matrix_bytes(matrices->front());
+    }
+    return bytes;
+}
+
+}  // namespace hokku::cpu
