@@ -27,6 +27,7 @@ const std::map<std::string, std::string> kPublicHeaders = {
     {"result.h", "base"},
     {"model_file.h", "gguf"},
     {"chat_template.h", "text"},
+    {"reply.h", "text"},
     {"tokenizer.h", "text"},
     {"prompt_part.h", "text"},
     {"kv_type.h", "base"},

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// CallReader: reads the tool calls of one block in one syntax, as far as the text goes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "text/reply/call_builder.h"
+#include "text/reply/reply_buffer.h"
+#include "text/reply/reply_format.h"
+#include "text/reply/tool_list.h"
+
+namespace hokku::reply {
+
+enum class Reading {
+    more,    ///< All that is there has been understood; the block goes on.
+    done,    ///< The block has ended and has been read.
+    broken,  ///< This cannot be a call; problem() says why. Nothing of the call has been read.
+};
+
+/// The unread text begins with the call (or the block) that is being read; a reader takes it out of
+/// the buffer when the call is complete.
+///
+/// Threads: one thread at a time.
+class CallReader {
+  public:
+    CallReader(const CallFormat& format, const ToolList& tools) : format_(format), tools_(tools) {}
+    virtual ~CallReader() = default;
+
+    /// Whether a block can begin with what stands at `place`, behind the open marker.
+    [[nodiscard]] virtual Fit begins(const ReplyBuffer& in, size_t place) const = 0;
+    /// A block begins; the text up to `place` is its open marker.
+    void start(size_t place) {
+        place_ = place;
+        is_resumed_ = false;
+        reset();
+    }
+    virtual Reading read(ReplyBuffer& in, CallBuilder& out) = 0;
+    /// A broken call has been taken out up to its end: goes on with the next one.
+    void resume() {
+        place_ = 0;
+        is_resumed_ = true;
+        reset();
+    }
+
+    [[nodiscard]] const CallFormat& format() const { return format_; }
+    [[nodiscard]] std::string_view problem() const { return problem_; }
+
+  protected:
+    virtual void reset() = 0;
+    Reading fail(std::string_view problem) {
+        problem_ = problem;
+        return Reading::broken;
+    }
+    Reading finish_block(ReplyBuffer& in, size_t place) {
+        in.read(place);
+        return Reading::done;
+    }
+    /// The call ends at `place`.
+    void finish_call(ReplyBuffer& in, CallBuilder& out, size_t place) {
+        out.finish(in.unread().substr(0, place));
+        in.read(place);
+        place_ = 0;
+    }
+
+    const CallFormat& format_;  // of the parser's format, which outlives the readers
+    const ToolList& tools_;     // likewise
+    bool is_resumed_ = false;   ///< Not behind the open marker.
+    size_t place_ = 0;          ///< Everything before it has been understood.
+    std::string_view problem_;  ///< A literal.
+};
+
+std::unique_ptr<CallReader> make_call_reader(const CallFormat& format, const ToolList& tools);
+
+// One for each syntax; in the file of that name.
+std::unique_ptr<CallReader> make_json_reader(const CallFormat& format, const ToolList& tools);
+std::unique_ptr<CallReader> make_named_reader(const CallFormat& format, const ToolList& tools);
+std::unique_ptr<CallReader> make_tag_reader(const CallFormat& format, const ToolList& tools);
+std::unique_ptr<CallReader> make_gemma_reader(const CallFormat& format, const ToolList& tools);
+std::unique_ptr<CallReader> make_python_reader(const CallFormat& format, const ToolList& tools);
+
+}  // namespace hokku::reply

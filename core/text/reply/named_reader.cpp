@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls as a name and a JSON object behind it.
+// Sources: DeepSeek V3 and R1 (type<sep>NAME, the object in a fence) and V3.1 (NAME<sep>{..});
+// Kimi K2 (functions.NAME:0); Mistral from 2025 on (NAME[ARGS]{..}, NAME[CALL_ID]ID[ARGS]{..});
+// Llama 3.1 and Functionary v3.1 (<function=NAME>{..}</function>); each as its chat template
+// writes.
+#include "text/reply/call_reader.h"
+#include "text/reply/json_pieces.h"
+
+namespace hokku::reply {
+namespace {
+
+constexpr std::string_view kFence = "```";
+
+bool is_name_character(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.' || c == ':';
+}
+
+class NamedReader final : public CallReader {
+  public:
+    using CallReader::CallReader;
+
+    Fit begins(const ReplyBuffer& in, size_t place) const override {
+        if (!format_.call_open.empty()) return in.fits(in.skip_space(place), format_.call_open);
+        // A word, and then what ends a name.
+        const size_t begin = place = in.skip_space(place);
+        while (place < in.size() && is_name_character(in.at(place))) ++place;
+        if (place - begin > kLongestName) return Fit::no;
+        if (place == begin) return place < in.size() ? Fit::no : in.fits(place, "name");
+        const Fit ends = in.fits(place, format_.name_end);
+        if (ends != Fit::no || format_.id_open.empty()) return ends;
+        return in.fits(place, format_.id_open);
+    }
+
+    Reading read(ReplyBuffer& in, CallBuilder& out) override {
+        for (;;) {
+            Reading reading = Reading::more;
+            switch (stage_) {
+                case Stage::between:
+                    reading = read_between(in);
+                    break;
+                case Stage::name:
+                    reading = read_name(in, out);
+                    break;
+                case Stage::arguments:
+                    reading = read_arguments(in, out);
+                    break;
+                case Stage::end:
+                    reading = read_end(in);
+                    break;
+            }
+            if (!has_advanced_) return reading;
+            has_advanced_ = false;
+        }
+    }
+
+  private:
+    enum class Stage { between, name, arguments, end };
+    static constexpr size_t kLongestName = 256;
+
+    void reset() override {
+        go_to(format_.call_open.empty() && !is_resumed_ ? Stage::name : Stage::between);
+        has_advanced_ = false;
+    }
+    Reading go_to(Stage stage) {
+        stage_ = stage;
+        has_advanced_ = true;
+        return Reading::more;
+    }
+    Reading wait(const ReplyBuffer& in) {
+        return in.is_closed() ? fail("the reply ends within it") : Reading::more;
+    }
+
+    Reading read_between(ReplyBuffer& in) {
+        const size_t place = in.skip_space(place_);
+        const auto fit = [&](const std::string& marker) {
+            return marker.empty() ? Fit::no : in.fits(place, marker);
+        };
+        const Fit next = fit(format_.call_open), end = fit(format_.close);
+        if (next == Fit::yes) {
+            place_ = place + format_.call_open.size();
+            return go_to(Stage::name);
+        }
+        if (end == Fit::yes) return finish_block(in, place + format_.close.size());
+        const bool is_open = place == in.size() && !in.is_closed();
+        const bool may_go_on = !format_.call_open.empty() || !format_.close.empty();
+        if (next == Fit::maybe || end == Fit::maybe || (is_open && may_go_on)) return Reading::more;
+        return finish_block(in, 0);
+    }
+
+    Reading read_name(ReplyBuffer& in, CallBuilder& out) {
+        constexpr std::string_view kNoArguments = "no arguments follow its name";
+        const size_t found = in.unread().find(format_.name_end, place_);
+        if (found == std::string_view::npos) {
+            const bool is_too_far = in.size() > place_ + kLongestName + format_.name_end.size();
+            return is_too_far ? fail(kNoArguments) : wait(in);
+        }
+        if (found > place_ + kLongestName) return fail(kNoArguments);
+        std::string_view name = in.unread().substr(place_, found - place_), id;
+        size_t place = in.skip_space(found + format_.name_end.size());
+        if (place == in.size()) return wait(in);
+        if (format_.has_kind && is_name_character(in.at(place))) {
+            // The kind of the call came first, and now its name on a line.
+            const size_t line_end = in.unread().find('\n', place);
+            if (line_end == std::string_view::npos || line_end > place + kLongestName)
+                return in.size() > place + kLongestName ? fail(kNoArguments) : wait(in);
+            name = in.unread().substr(place, line_end - place);
+            place = line_end;
+        }
+        if (!format_.id_open.empty()) {
+            const size_t id_at = name.find(format_.id_open);
+            if (id_at != std::string_view::npos) {
+                id = name.substr(id_at + format_.id_open.size());
+                name = name.substr(0, id_at);
+            }
+        }
+        out.set_name(name, id);
+        place_ = place;
+        begin_ = 0;
+        brackets_.reset();
+        return go_to(Stage::arguments);
+    }
+
+    Reading read_arguments(ReplyBuffer& in, CallBuilder& out) {
+        if (begin_ == 0) {
+            const size_t place = skip_fence(in, in.skip_space(place_));
+            if (place == in.size() || place == kUndecided) return wait(in);
+            if (in.at(place) != '{') return fail("its arguments are not a JSON object");
+            begin_ = place_ = place;
+        }
+        const size_t sent = place_;
+        auto step = BracketScanner::Step::more;
+        while (step == BracketScanner::Step::more && place_ < in.size()) {
+            step = brackets_.push(in.at(place_));
+            if (step != BracketScanner::Step::broken) ++place_;
+        }
+        out.add_arguments(in.unread().substr(sent, place_ - sent));
+        if (step == BracketScanner::Step::broken) return fail("its arguments are not valid JSON");
+        if (step == BracketScanner::Step::more) return wait(in);
+        finish_call(in, out, place_);
+        return go_to(Stage::end);
+    }
+
+    /// The end of a fence and of the call; a model may leave them out.
+    Reading read_end(ReplyBuffer& in) {
+        size_t place = in.skip_space(place_);
+        const Fit fence = in.fits(place, kFence);
+        if (fence == Fit::maybe) return Reading::more;
+        if (fence == Fit::yes) place = in.skip_space(place + kFence.size());
+        if (!format_.call_close.empty()) {
+            const Fit close = in.fits(place, format_.call_close);
+            if (close == Fit::maybe) return Reading::more;
+            if (close == Fit::yes) place_ = place + format_.call_close.size();
+        } else if (fence == Fit::yes) {
+            place_ = place;
+        }
+        in.read(place_);
+        place_ = 0;
+        return go_to(Stage::between);
+    }
+
+    static constexpr size_t kUndecided = std::string_view::npos;
+    /// Behind "```json"; `place` itself where there is no fence.
+    static size_t skip_fence(const ReplyBuffer& in, size_t place) {
+        const Fit fence = in.fits(place, kFence);
+        if (fence == Fit::maybe) return kUndecided;
+        if (fence == Fit::no) return place;
+        place += kFence.size();
+        while (place < in.size() && in.at(place) >= 'a' && in.at(place) <= 'z') ++place;
+        return in.skip_space(place);
+    }
+
+    Stage stage_ = Stage::between;
+    bool has_advanced_ = false;
+    size_t begin_ = 0;  ///< Of the arguments; 0 before.
+    BracketScanner brackets_;
+};
+
+}  // namespace
+
+std::unique_ptr<CallReader> make_named_reader(const CallFormat& format, const ToolList& tools) {
+    return std::make_unique<NamedReader>(format, tools);
+}
+
+}  // namespace hokku::reply

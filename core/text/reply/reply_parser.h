@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReplyParser: takes a reply apart while it is streamed: thoughts, answer, tool calls. Holds back
+// only what may be the beginning of a marker; how the stream is cut makes no difference.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "text/reply/reply_format.h"
+#include "text/reply/reply_sink.h"
+#include "text/reply/tool_list.h"
+
+namespace hokku::reply {
+
+struct ReplyOptions {
+    /// The end of the prompt, from the last turn's marker on at least: a template may open a
+    /// thought, or close it, before the model begins.
+    std::string_view prompt_end;
+    bool is_continued = false;       ///< The prompt ends with the beginning of the answer itself.
+    ToolList tools;                  ///< Without any, markers of calls are text like other.
+    uint32_t first_call_number = 0;  ///< For ids: how many calls the conversation has had.
+};
+
+/// Thoughts: at the beginning of a reply only, as later mentions of a marker are text; a closing
+/// marker that nothing was opened for makes what came before it the thought. Calls: anywhere in the
+/// answer but in code fences, where what follows the open marker is like a call; also in thoughts
+/// where the markers are control tokens. White space beside markers belongs to them.
+///
+/// Errors : none: whatever comes is told as answer, thought, or call with a problem.
+/// Threads: one thread at a time. push() does not allocate where nothing is marked.
+/// Cost   : linear in the text.
+class ReplyParser {
+  public:
+    virtual ~ReplyParser() = default;
+    /// Text that a user would see: valid UTF-8.
+    virtual void push(std::string_view text) = 0;
+    /// The text of a control token that the format's markers contain.
+    virtual void push_control(std::string_view text) = 0;
+    /// Nothing follows.
+    virtual void finish() = 0;
+    [[nodiscard]] virtual bool is_in_thought() const = 0;
+    /// What ends the thought if put into the stream now; for encoding with control tokens.
+    [[nodiscard]] virtual std::string_view closing_text() const = 0;
+};
+
+/// Needs  : sink outlives the parser.
+std::unique_ptr<ReplyParser> make_reply_parser(ReplyFormat format, ReplyOptions options,
+                                               ReplySink& sink);
+
+}  // namespace hokku::reply
