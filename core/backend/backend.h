@@ -84,6 +84,14 @@ class Backend {
     virtual Result<std::span<const float>> run(const Step& step) = 0;
     /// Copies one KV block over another (copy on write).
     virtual void copy_block(uint32_t from, uint32_t to) = 0;
+    /// Bytes of one KV block as read_block() gives it: layer by layer the keys of all KV heads,
+    /// then the values, each as docs/formats.md has it. 0: blocks cannot be read.
+    [[nodiscard]] virtual uint64_t kv_block_bytes() const { return 0; }
+    /// Copies a block out, [kv_block_bytes()]; positions from num_tokens on read as zeros, as
+    /// their memory may hold those of another text.
+    virtual void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const;
+    /// Copies a block in.
+    virtual void write_block(uint32_t block, std::span<const std::byte> bytes);
     [[nodiscard]] virtual const BackendInfo& info() const = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "engine/model_loader.h"
 #include "engine/prompt.h"
 #include "engine/read_bandwidth.h"
+#include "engine/saved_chat.h"
 #include "engine/speed_measurement.h"
 #include "sampling/random.h"
 
@@ -309,6 +310,21 @@ std::vector<GenerationHandle> Engine::generate_many(GenerationRequest request,
 
 Result<void> Engine::evaluate(const EvaluateRequest& request) {
     return impl_->run_and_wait<void>([&] { return impl_->evaluate(request); });
+}
+
+Result<SavedChat> Engine::save_chat(const std::filesystem::path& path,
+                                    std::span<const TokenId> tokens, std::string_view note) {
+    return impl_->run_and_wait<SavedChat>([&]() -> Result<SavedChat> {
+        if (!impl_->session) return no_model();
+        return hokku::save_chat(*impl_->session, path, tokens, note, impl_->closing.get_token());
+    });
+}
+
+Result<SavedChat> Engine::restore_chat(const std::filesystem::path& path) {
+    return impl_->run_and_wait<SavedChat>([&]() -> Result<SavedChat> {
+        if (!impl_->session) return no_model();
+        return hokku::restore_chat(*impl_->session, path, impl_->closing.get_token());
+    });
 }
 
 Result<Timing> Engine::measure_speed(const TimingRequest& request) {

@@ -156,6 +156,10 @@ bool GgufFile::is_mapped() const {
                        [](const auto& mapping) { return mapping->is_mapped(); });
 }
 
+std::span<const std::byte> GgufFile::shard_bytes(uint32_t shard_index) const {
+    return mappings_[shard_index]->bytes();
+}
+
 bool GgufFile::has_read_fault() const {
     return std::any_of(mappings_.begin(), mappings_.end(),
                        [](const auto& mapping) { return mapping->has_read_fault(); });

@@ -140,6 +140,8 @@ class GgufFile {
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] std::span<const std::filesystem::path> shard_paths() const { return shards_; }
     [[nodiscard]] bool is_mapped() const;
+    /// All bytes of one file of the set.
+    [[nodiscard]] std::span<const std::byte> shard_bytes(uint32_t shard_index) const;
 
     /// A page of the mapping could not be read because the file shrank or the medium failed. The
     /// page reads as zeros from then on, so this stays true until the file is opened again, and

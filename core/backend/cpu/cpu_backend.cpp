@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "backend/cpu/kv_layout.h"
 #include "base/try.h"
 
 namespace hokku::cpu {
@@ -236,6 +238,43 @@ Error CpuBackend::describe_nonfinite() {
 
 void CpuBackend::copy_block(uint32_t from, uint32_t to) {
     for (const auto& rank : ranks_) rank->memory.kv.copy_block(from, to);
+}
+
+uint64_t CpuBackend::kv_block_bytes() const {
+    return KvPool::block_bytes(model_.spec(), options_.kv_type);
+}
+
+// Ranks that share a KV head all have the same of it.
+template <class Bytes, class Visit>
+void CpuBackend::for_each_part(Bytes* block, Visit visit) const {
+    const ModelSpec& spec = model_.spec();
+    for (uint32_t layer = 0; layer < spec.num_layers; ++layer) {
+        const AttentionSpec& attention = *spec.layers[layer].attention();
+        const size_t key_bytes = kv_key_head_bytes(options_.kv_type, attention.key_dim);
+        const size_t value_bytes = kv_value_head_bytes(options_.kv_type, attention.value_dim);
+        Bytes* values = block + attention.num_kv_heads * key_bytes;
+        for (const auto& rank : ranks_) {
+            const size_t head = rank->shard.plan.layers[layer].kv_heads.begin;
+            visit(rank->memory.kv, layer, block + head * key_bytes, values + head * value_bytes);
+        }
+        block = values + attention.num_kv_heads * value_bytes;
+    }
+}
+
+void CpuBackend::read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const {
+    assert(out.size() == kv_block_bytes());
+    for_each_part(out.data(),
+                  [&](const KvPool& kv, uint32_t layer, std::byte* keys, std::byte* values) {
+                      kv.read_layer(layer, block, num_tokens, keys, values);
+                  });
+}
+
+void CpuBackend::write_block(uint32_t block, std::span<const std::byte> bytes) {
+    assert(bytes.size() == kv_block_bytes());
+    for_each_part(bytes.data(),
+                  [&](KvPool& kv, uint32_t layer, const std::byte* keys, const std::byte* values) {
+                      kv.write_layer(layer, block, keys, values);
+                  });
 }
 
 }  // namespace hokku::cpu

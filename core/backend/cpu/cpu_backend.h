@@ -25,6 +25,9 @@ class CpuBackend final : public Backend {
 
     Result<std::span<const float>> run(const Step& step) override;
     void copy_block(uint32_t from, uint32_t to) override;
+    [[nodiscard]] uint64_t kv_block_bytes() const override;
+    void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const override;
+    void write_block(uint32_t block, std::span<const std::byte> bytes) override;
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   private:
@@ -34,6 +37,9 @@ class CpuBackend final : public Backend {
     [[nodiscard]] Result<void> check(const Step& step) const;
     [[nodiscard]] Result<void> check_sequences(const Step& step) const;
     void run_lanes();
+    /// visit(pool, layer, keys, values) for each rank's heads in a block as read_block() gives it.
+    template <class Bytes, class Visit>
+    void for_each_part(Bytes* block, Visit visit) const;
     [[nodiscard]] Error describe_nonfinite();
     [[nodiscard]] uint32_t num_kv_blocks() const { return ranks_.front()->memory.kv.num_blocks(); }
 

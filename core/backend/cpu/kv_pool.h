@@ -25,6 +25,11 @@ class KvPool {
 
     [[nodiscard]] KvPages pages(uint32_t layer, const uint32_t* blocks) const;
     void copy_block(uint32_t from, uint32_t to);
+    /// One layer's part of Backend::read_block and write_block, for the heads of this pool.
+    void read_layer(uint32_t layer, uint32_t block, uint32_t num_tokens, std::byte* keys,
+                    std::byte* values) const;
+    void write_layer(uint32_t layer, uint32_t block, const std::byte* keys,
+                     const std::byte* values);
     [[nodiscard]] uint32_t num_blocks() const { return num_blocks_; }
     [[nodiscard]] uint64_t bytes() const { return buffer_.size_bytes(); }
 
@@ -33,6 +38,7 @@ class KvPool {
         std::byte* keys = nullptr;
         std::byte* values = nullptr;
         size_t key_stride = 0, value_stride = 0;  // Bytes of a block.
+        uint32_t num_heads = 0, key_dim = 0, value_dim = 0;
     };
 
     AlignedBuffer buffer_;

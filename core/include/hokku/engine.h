@@ -159,6 +159,13 @@ struct Timing {
     double peak_memory_mb = 0;           ///< Of the process.
 };
 
+/// The context of a chat on disk.
+struct SavedChat {
+    std::vector<TokenId> tokens;  ///< Whose keys and values the file holds.
+    std::string note;             ///< What save_chat() was given.
+    uint64_t file_bytes = 0;
+};
+
 class GenerationHandle {
   public:
     GenerationHandle();
@@ -176,8 +183,8 @@ class GenerationHandle {
 
 /// Errors : the blocking members give bad_argument when called from a callback (they would wait
 ///          for themselves), or without a model where one is needed.
-/// Threads: all members are thread-safe. load(), unload(), evaluate() and the
-///          measure_ members block their caller and wait for the generations before them;
+/// Threads: all members are thread-safe. load(), unload(), evaluate(), save_chat(), restore_chat()
+///          and the measure_ members block their caller and wait for the generations before them;
 ///          those that come later wait for these.
 class Engine {
   public:
@@ -206,6 +213,19 @@ class Engine {
     Result<void> evaluate(const EvaluateRequest& request);
     /// The prompt tokens that a request would start from. On the caller's thread.
     Result<std::vector<TokenId>> tokenize_request(const GenerationRequest& request) const;
+    /// Writes to a file what is in memory of these tokens from the front on, so that a later
+    /// restore_chat() saves their evaluation. `note` is kept beside it: the conversation, say.
+    /// Generations start from there by themselves when their prompt begins with the same tokens.
+    /// The file is written anew beside an old one and then put in its place; it is readable by its
+    /// owner alone. Blocks like evaluate().
+    /// Errors : bad_argument (nothing of it is in memory), io.
+    Result<SavedChat> save_chat(const std::filesystem::path& path, std::span<const TokenId> tokens,
+                                std::string_view note = {});
+    /// Brings a saved context back into memory. It need not fit the next prompt. Blocks like
+    /// evaluate().
+    /// Errors : io; bad_format (not such a file, damaged); bad_argument (of another model or
+    ///          another kv_type); limit_exceeded (longer than the context).
+    Result<SavedChat> restore_chat(const std::filesystem::path& path);
     /// Runs tokens through the model by the clock (benchmarks). Blocks like evaluate().
     Result<Timing> measure_speed(const TimingRequest& request);
     /// GB/s at which this machine reads the loaded weights with the model's number of threads;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/file_writer.h"
+#include "base/path_text.h"
+
+namespace hokku {
+
+namespace {
+
+std::filesystem::path part_of(const std::filesystem::path& path) {
+    std::filesystem::path part = path;
+    part += ".part";
+    return part;
+}
+
+Error io_error(std::string what, const std::filesystem::path& path, int error_number) {
+    if (error_number != 0) what += ": " + std::system_category().message(error_number);
+    return {ErrorCode::io, std::move(what), path_text(path), ""};
+}
+
+/// Opens and locks the file. Another process may have put it in place meanwhile: then the lock is
+/// that of a file which has another name by now.
+Result<int> open_locked(const std::filesystem::path& part) {
+    while (true) {
+        const int file =
+            open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+        if (file < 0) return io_error("the file cannot be written", part, errno);
+        struct stat opened = {}, named = {};
+        const bool is_locked = flock(file, LOCK_EX | LOCK_NB) == 0;
+        const bool is_there = fstat(file, &opened) == 0 && stat(part.c_str(), &named) == 0 &&
+                              opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+        const bool is_regular = S_ISREG(opened.st_mode);
+        if (is_locked && is_there && is_regular && ftruncate(file, 0) == 0) return file;
+        const int error_number = errno;
+        close(file);
+        if (!is_locked) return io_error("another process is writing this file", part, 0);
+        if (!is_regular) return io_error("this is not a regular file", part, 0);
+        if (is_there) return io_error("the file cannot be written", part, error_number);
+    }
+}
+
+}  // namespace
+
+FileWriter::FileWriter(std::filesystem::path path, int file)
+    : path_(std::move(path)), part_(part_of(path_)), file_(file) {}
+
+Result<FileWriter> FileWriter::create(const std::filesystem::path& path) {
+    auto file = open_locked(part_of(path));
+    if (!file.ok()) return file.error();
+    return FileWriter(path, *file);
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)),
+      part_(std::move(other.part_)),
+      file_(std::exchange(other.file_, -1)),
+      size_(other.size_) {}
+
+FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
+    if (this == &other) return *this;
+    discard();
+    path_ = std::move(other.path_);
+    part_ = std::move(other.part_);
+    file_ = std::exchange(other.file_, -1);
+    size_ = other.size_;
+    return *this;
+}
+
+FileWriter::~FileWriter() {
+    discard();
+}
+
+void FileWriter::discard() {
+    if (file_ < 0) return;
+    unlink(part_.c_str());
+    close(std::exchange(file_, -1));
+}
+
+Error FileWriter::failure(const char* what, int error_number) const {
+    return io_error(what, path_, error_number);
+}
+
+Result<void> FileWriter::append(std::span<const std::byte> bytes) {
+    auto written = write_at(size_, bytes);
+    if (written.ok()) size_ += bytes.size();
+    return written;
+}
+
+Result<void> FileWriter::write_at(uint64_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const size_t wanted = std::min(bytes.size(), size_t{1} << 30);
+        const ssize_t done = pwrite(file_, bytes.data(), wanted, static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return failure("the file cannot be written", done < 0 ? errno : ENOSPC);
+        bytes = bytes.subspan(static_cast<size_t>(done));
+        offset += static_cast<uint64_t>(done);
+    }
+    return {};
+}
+
+Result<void> FileWriter::commit() {
+    if (fsync(file_) != 0) return failure("the file cannot be written", errno);
+    if (rename(part_.c_str(), path_.c_str()) != 0)
+        return failure("the file cannot be put in its place", errno);
+    close(std::exchange(file_, -1));
+    // The new name is on the disk once its folder is. Not every system can tell, so no error.
+    std::filesystem::path folder = path_.parent_path();
+    if (folder.empty()) folder = ".";
+    const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle < 0) return {};
+    static_cast<void>(fsync(handle));
+    close(handle);
+    return {};
+}
+
+}  // namespace hokku
