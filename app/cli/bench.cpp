@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "commands.h"
 #include "console.h"
@@ -108,7 +109,9 @@ int bench(BenchOptions options) {
                                      {"read_bandwidth_gb_s", measured->read_bandwidth_gb_s},
                                      {"share_of_bandwidth", share},
                                      {"device", info.device},
-                                     {"threads", info.num_threads}});
+                                     {"threads", info.num_threads},
+                                     {"ranks", info.rank_weight_bytes.size()},
+                                     {"rank_weight_bytes", info.rank_weight_bytes}});
         if (options.sequences > 1) {
             line["sequences"] = options.sequences;
             line["batched_decode_tok_s"] = measured->batched_tok_s;
@@ -128,6 +131,14 @@ int bench(BenchOptions options) {
         measured->peak_memory_mb, static_cast<double>(info.bytes_per_token) / 1e6, needed_gb_s,
         measured->read_bandwidth_gb_s, 100 * share);
     write_result(text);
+    if (info.rank_weight_bytes.size() > 1) {
+        std::string line = "  ranks     ";
+        for (const uint64_t bytes : info.rank_weight_bytes) {
+            std::snprintf(text, sizeof text, " %.1f", static_cast<double>(bytes) / 1e6);
+            line += text;
+        }
+        write_result(line + " MB of weights each\n");
+    }
     if (options.sequences == 1) return kDone;
     std::snprintf(text, sizeof text,
                   "  together   %8.2f tok/s (%u sequences; a step takes %.2f times as long)\n",

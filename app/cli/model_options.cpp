@@ -57,6 +57,11 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
         ->type_name("N")
         ->transform(is_whole(0, 1024));
     command
+        ->add_option("--tp", options.ranks,
+                     "Tensor parallel: split the model over N ranks that share the threads")
+        ->type_name("N")
+        ->check(in_range(1, 64));
+    command
         ->add_option("-c,--context", options.context_tokens,
                      "Tokens of context; 0: as many as the model was trained with")
         ->type_name("N")
@@ -98,6 +103,7 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
                                                   .context_tokens = options.context_tokens,
                                                   .kv_type = options.kv_type,
                                                   .num_threads = options.threads,
+                                                  .num_ranks = options.ranks,
                                                   .exact = options.exact,
                                                   .use_mapping = !options.read,
                                                   .max_sequences = options.max_sequences});

@@ -21,6 +21,7 @@ namespace hokku::cli {
 struct ModelOptions {
     std::string model;
     uint32_t threads = 0;
+    uint32_t ranks = 1;
     std::optional<uint32_t> context_tokens;
     KvType kv_type = KvType::f32;
     uint32_t max_sequences = 1;  ///< Not an option: commands say how many they run together.

@@ -13,6 +13,7 @@
 #include "base/try.h"
 #include "engine/memory_plan.h"
 #include "engine/prompt.h"
+#include "model/shard.h"
 #include "text/tokenizer/tokenizer_factory.h"
 
 namespace hokku {
@@ -111,6 +112,18 @@ ModelInfo describe(const GgufFile& file, const ModelSpec& spec) {
     return info;
 }
 
+/// Of all ranks: those that share a KV head have it each.
+Result<uint64_t> all_kv_block_bytes(const Model& model, const LoadOptions& options) {
+    if (options.num_ranks == 0 || options.num_ranks > kMaxRanks)
+        return Error{ErrorCode::bad_argument, fmt::format("{} ranks", options.num_ranks),
+                     "load options", fmt::format("1 to {}", kMaxRanks)};
+    HOKKU_TRY(const std::vector<ModelShard> shards,
+              shard_model(model.spec(), model.weights(), options.num_ranks));
+    uint64_t bytes = 0;
+    for (const ModelShard& shard : shards) bytes += cpu_kv_block_bytes(shard.spec, options.kv_type);
+    return bytes;
+}
+
 /// Reads one byte of each page, so that the first token does not wait for the disk, in pieces
 /// that let a load be cancelled.
 Result<void> bring_into_memory(const GgufFile& file, const LoadControl& control) {
@@ -201,6 +214,7 @@ class GgufModelLoader : public ModelLoader {
         loaded.info.max_sequences = loaded.max_sequences;
         HOKKU_TRY(loaded.backend,
                   make_cpu_backend(*loaded.model, {.num_threads = options.num_threads,
+                                                   .num_ranks = options.num_ranks,
                                                    .exact = options.exact,
                                                    .num_kv_blocks = loaded.num_kv_blocks,
                                                    .kv_type = options.kv_type,
@@ -215,6 +229,7 @@ class GgufModelLoader : public ModelLoader {
         loaded.info.kv_bytes = backend.kv_bytes;
         loaded.info.scratch_bytes = backend.scratch_bytes;
         loaded.info.bytes_per_token = backend.bytes_per_token;
+        loaded.info.rank_weight_bytes = backend.rank_weight_bytes;
         return {};
     }
 
@@ -222,10 +237,10 @@ class GgufModelLoader : public ModelLoader {
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
         memory_ = read_system_memory();
         ModelInfo& info = loaded.info;
+        HOKKU_TRY(const uint64_t kv_block_bytes, all_kv_block_bytes(*loaded.model, options));
         HOKKU_TRY(ContextPlan plan, plan_context({.context_tokens = options.context_tokens,
                                                   .trained_context = info.trained_context,
-                                                  .kv_block_bytes = cpu_kv_block_bytes(
-                                                      loaded.model->spec(), options.kv_type),
+                                                  .kv_block_bytes = kv_block_bytes,
                                                   .block_tokens = kKvBlockTokens,
                                                   .weight_bytes = info.file_bytes,
                                                   .is_weights_mapped = loaded.file->is_mapped()},

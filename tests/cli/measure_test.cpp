@@ -154,6 +154,83 @@ TEST_CASE("hokku bench: several sequences decode together", "[cli][quick]") {
     CHECK(result["batched_step_ratio"].get<double>() == Approx(3 * one / all));
 }
 
+TEST_CASE("hokku bench: --tp splits the model and shows the bytes of each rank", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const auto bench = [&](const std::string& ranks) {
+        return run_hokku({"bench", "-m", (folder / "tiny.gguf").string(), "-p", "16", "-n", "2",
+                          "-r", "1", "-t", "4", "--tp", ranks, "--json"});
+    };
+    // A layer: q and output, k and v, three of the FFN; table and head of 261 tokens, five norms.
+    constexpr uint64_t kDim = TinyLlama::kDim, kHidden = TinyLlama::kHidden;
+    constexpr uint64_t kLayer = 2 * kDim * kDim + 2 * kDim * kDim / 2 + 3 * kDim * kHidden;
+    constexpr uint64_t kNorms = 5 * kDim;
+    for (const uint64_t num_ranks : {uint64_t{1}, uint64_t{2}}) {
+        const HokkuRun run = bench(std::to_string(num_ranks));
+        INFO(run.err);
+        REQUIRE(run.status == 0);
+        const json result = json::parse(run.out);
+        CHECK(result["ranks"] == num_ranks);
+        CHECK(result["threads"] == 4);
+        REQUIRE(result["rank_weight_bytes"].size() == num_ranks);
+        // The first of two has 131 of the tokens.
+        const uint64_t num_tokens = num_ranks == 1 ? 261 : 131;
+        CHECK(result["rank_weight_bytes"][0] ==
+              4 * (2 * kLayer / num_ranks + 2 * num_tokens * kDim + kNorms));
+    }
+    const HokkuRun refused = bench("5");
+    CHECK(refused.status == 1);
+    CHECK(refused.err.find("5 ranks") != std::string::npos);
+    CHECK(refused.err.find("4 heads") != std::string::npos);
+    for (const char* wrong : {"0", "65", "-1", "x"}) CHECK(bench(wrong).status == 2);
+}
+
+TEST_CASE("hokku logits: --tp gives the logits, residuals and stages of one rank", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const auto logits = [&](const char* ranks) {
+        const HokkuRun run =
+            run_hokku({"logits", "-m", (folder / "tiny.gguf").string(), "--tokens", "9,8,7,6",
+                       "--exact", "--top", "20", "--hidden", "--stages", "--tp", ranks});
+        INFO(run.err);
+        REQUIRE(run.status == 0);
+        return json::parse(run.out);
+    };
+    const json one = logits("1");
+    for (const char* ranks : {"2", "3", "4"}) {
+        const json split = logits(ranks);
+        CHECK(split["positions"][0]["argmax"] == one["positions"][0]["argmax"]);
+        for (size_t i = 0; i < 20; ++i)
+            CHECK(split["positions"][0]["top"][i][1].get<double>() ==
+                  Approx(one["positions"][0]["top"][i][1].get<double>()).margin(1e-4));
+        REQUIRE(split["hidden"].size() == one["hidden"].size());
+        REQUIRE(split["stages"].size() == one["stages"].size());
+        for (const auto& [name, values] : one["stages"].items()) {
+            INFO(name);
+            REQUIRE(split["stages"][name].size() == values.size());
+            for (size_t i = 0; i < values.size(); ++i)
+                CHECK(split["stages"][name][i].get<double>() ==
+                      Approx(values[i].get<double>()).margin(1e-4));
+        }
+    }
+}
+
+TEST_CASE("hokku run: --tp writes the text of one rank", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const auto text = [&](const char* ranks) {
+        const HokkuRun run =
+            run_hokku({"run", "-m", (folder / "tiny.gguf").string(), "--tokens", "9,8,7,6",
+                       "--temp", "0", "-n", "30", "--exact", "--json", "--tp", ranks});
+        INFO(run.err);
+        REQUIRE(run.status == 0);
+        return json::parse(run.out)["tokens"];
+    };
+    const json one = text("1");
+    CHECK(text("2") == one);
+    CHECK(text("4") == one);
+}
+
 TEST_CASE("hokku bench: --kv-type chooses how the context is kept", "[cli][quick]") {
     const ScratchFolder folder;
     make_tiny_llama().write(folder / "tiny.gguf");

@@ -2,6 +2,7 @@
 // The tiny golden models through the whole engine: loading, prefill, decode, cached prefixes.
 #include <algorithm>
 #include <filesystem>
+#include <future>
 #include <set>
 #include <string>
 #include <vector>
@@ -61,4 +62,40 @@ TEST_CASE("Engine: greedy text of the golden architectures, fresh and cached", "
         }
     }
     CHECK(num_checked >= 3 * 20);
+}
+
+TEST_CASE("Engine: a model over ranks answers as one, and can be cancelled at any token",
+          "[engine][quick][threads]") {
+    const auto folder = find_golden_or_copy("arch/llama_bias");
+    REQUIRE(folder);
+    const auto engine = Engine::create().value();
+    for (const uint32_t num_ranks : {2u, 4u}) {
+        const auto loaded = engine->load({.path = *folder / "model.gguf",
+                                          .num_threads = 4,
+                                          .num_ranks = num_ranks,
+                                          .exact = true});
+        REQUIRE(loaded.ok());
+        for (const GoldenCase& golden : read_golden_cases(*folder / "visible.json")) {
+            const auto request = greedy_request(golden.tokens, golden.greedy.size());
+            CHECK(engine->generate(request).wait().tokens == golden.greedy);
+            for (const size_t count : {size_t{1}, size_t{3}}) {
+                std::promise<void> reached, cancelled;
+                size_t num_tokens = 0;
+                GenerationEvents events;
+                events.on_token = [&](const TokenLogprob&) {
+                    if (++num_tokens != count) return;
+                    reached.set_value();
+                    cancelled.get_future().wait();
+                };
+                GenerationHandle generation = engine->generate(request, events);
+                reached.get_future().wait();
+                generation.cancel();
+                cancelled.set_value();
+                CHECK(generation.wait().reason == StopReason::cancelled);
+            }
+        }
+    }
+    const auto refused = engine->load({.path = *folder / "model.gguf", .num_ranks = 9});
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::unsupported);
 }

@@ -87,6 +87,21 @@ TEST_CASE("Engine: no allocation in 100 decode steps of the engine itself", "[en
     CHECK(allocations_while_decoding(*engine, full_request(), true, 4) == 0);
 }
 
+TEST_CASE("Engine: no allocation in 100 decode steps of a model over two ranks",
+          "[engine][quick]") {
+    if (!can_count_allocations()) {
+        report_skip("the sanitizer replaces the allocator");
+        return;
+    }
+    const auto path = find_golden_or_copy("arch/llama_bias/model.gguf");
+    REQUIRE(path);
+    const auto engine = Engine::create().value();
+    const auto info = engine->load({.path = *path, .num_ranks = 2});
+    REQUIRE(info.ok());
+    CHECK(info->rank_weight_bytes.size() == 2);
+    CHECK(allocations_while_decoding(*engine, full_request(), true) == 0);
+}
+
 TEST_CASE("Engine: no allocation in 100 decode steps of real models", "[engine][model]") {
     if (!can_count_allocations()) {
         report_skip("the sanitizer replaces the allocator");

@@ -32,8 +32,11 @@ struct LoadOptions {
     /// How the context is kept: the smaller types take less memory, at some accuracy.
     KvType kv_type = KvType::f32;
     uint32_t num_threads = 0;  ///< 0: one per physical core within the CPU quota.
-    bool exact = false;        ///< Scalar float32 reference instead of the fast kernels.
-    bool use_mapping = true;   ///< false reads the file into memory.
+    /// Tensor parallel: the model is split over this many ranks, which share the threads (at least
+    /// one each) and compute each layer together.
+    uint32_t num_ranks = 1;
+    bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
+    bool use_mapping = true;  ///< false reads the file into memory.
     /// Generations that run together, at most; others wait for their turn. 1 to 32, less where
     /// the model is large. They share one KV cache, of a size for one full context.
     uint32_t max_sequences = 4;
@@ -47,11 +50,12 @@ struct ModelInfo {
     uint32_t trained_context = 0, context_tokens = 0, num_vocab = 0, num_layers = 0;
     KvType kv_type = KvType::f32;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
-    uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
-    std::string device;            ///< "CPU avx512, 2 threads".
-    std::string kernels;           ///< "reference", "avx2", "avx512".
-    uint32_t num_threads = 0;
-    uint32_t max_sequences = 1;         ///< Generations that run together.
+    uint64_t bytes_per_token = 0;             ///< Weight bytes read to decode one token.
+    std::string device;                       ///< "CPU avx512, 2 threads".
+    std::string kernels;                      ///< "reference", "avx2", "avx512".
+    uint32_t num_threads = 0;                 ///< Of all ranks.
+    std::vector<uint64_t> rank_weight_bytes;  ///< Bytes of the file that each rank uses.
+    uint32_t max_sequences = 1;               ///< Generations that run together.
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...
     bool has_chat_template = false;
     double load_ms = 0;
