@@ -13,12 +13,22 @@ namespace hokku::cli {
 
 namespace {
 
+/// The first name of a step is ours, others are llama.cpp's.
 constexpr std::pair<std::string_view, SamplerStep> kSteps[] = {
     {"penalties", SamplerStep::penalties},
+    {"dry", SamplerStep::dry},
+    {"top_n_sigma", SamplerStep::top_n_sigma},
     {"top_k", SamplerStep::top_k},
+    {"typical", SamplerStep::typical},
     {"top_p", SamplerStep::top_p},
     {"min_p", SamplerStep::min_p},
-    {"temperature", SamplerStep::temperature}};
+    {"xtc", SamplerStep::xtc},
+    {"temperature", SamplerStep::temperature},
+    {"typ_p", SamplerStep::typical},
+    {"temp", SamplerStep::temperature},
+};
+constexpr const char* kStepList =
+    "penalties,dry,top_n_sigma,top_k,typical,top_p,min_p,xtc,temperature";
 
 Error wrong(std::string what, std::string_view found, std::string expected) {
     return {ErrorCode::bad_argument, std::move(what), "\"" + std::string(found) + "\"",
@@ -48,13 +58,14 @@ Result<std::vector<SamplerStep>> parse_order(std::string_view text) {
     std::vector<SamplerStep> order;
     const std::string_view whole = text;
     while (!text.empty()) {
-        const std::string_view word = text.substr(0, text.find(','));
+        const std::string_view word = text.substr(0, text.find_first_of(",;"));
         text.remove_prefix(std::min(text.size(), word.size() + 1));
+        std::string name(word);
+        std::replace(name.begin(), name.end(), '-', '_');
         const auto* step = std::find_if(std::begin(kSteps), std::end(kSteps),
-                                        [&](const auto& known) { return known.first == word; });
+                                        [&](const auto& known) { return known.first == name; });
         if (step == std::end(kSteps)) {
-            return wrong("no such sampler step", word,
-                         "some of penalties,top_k,top_p,min_p,temperature");
+            return wrong("no such sampler step", word, std::string("some of ") + kStepList);
         }
         if (std::find(order.begin(), order.end(), step->second) != order.end()) {
             return wrong("a sampler step is listed twice", whole, "each step at most once");
@@ -81,6 +92,9 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
     };
     add("--temp,--temperature", options.temperature, 0.0f, kMost,
         "0 always takes the likeliest token");
+    add("--dynatemp-range", options.dynatemp_range, 0.0f, kMost,
+        "The temperature follows the entropy within N of it; 0: it does not");
+    add("--dynatemp-exp", options.dynatemp_exponent, 0.0f, kMost, "How it follows");
     command->add_option("--seed", options.seed, "Repeats a run; else drawn at random and shown")
         ->type_name("N")
         ->transform(is_whole(0, std::numeric_limits<uint64_t>::max()))
@@ -88,21 +102,53 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
     add("--top-k", options.top_k, 0, kMostTokens, "Keep the N likeliest; 0: all");
     add("--top-p", options.top_p, 0.0f, 1.0f, "Keep the smallest set with this mass; 1: all");
     add("--min-p", options.min_p, 0.0f, 1.0f, "Drop what is below this share of the best; 0: none");
+    add("--typical,--typical-p", options.typical_p, 0.0f, 1.0f,
+        "Keep the most typical with this mass; 1: all");
+    add("--top-n-sigma,--top-nsigma", options.top_n_sigma, 0.0f, kMost,
+        "Keep what is within N standard deviations of the best; 0: all");
+    add("--xtc-probability", options.xtc_probability, 0.0f, 1.0f,
+        "How often all likely tokens but the last are dropped; 0: never");
+    add("--xtc-threshold", options.xtc_threshold, 0.0f, 1.0f, "What is likely, for that");
     add("--repeat-penalty", options.repeat_penalty, 1e-3f, kMost,
         "1: none; if not given 1.1, or none at --temp 0");
     add("--frequency-penalty", options.frequency_penalty, -kMost, kMost, "0: none");
     add("--presence-penalty", options.presence_penalty, -kMost, kMost, "0: none");
-    add("--penalty-last-n", options.penalty_last_n, -1, kMostTokens,
+    add("--penalty-last-n,--repeat-last-n", options.penalty_last_n, -1, kMostTokens,
         "Tokens that the penalties look back; -1: all");
+    add("--dry-multiplier", options.dry_multiplier, 0.0f, kMost,
+        "Against repeated sequences of tokens; 0: off");
+    add("--dry-base", options.dry_base, 1.0f, kMost, "Grows with their length to this base");
+    add("--dry-allowed-length", options.dry_allowed_length, 0, kMostTokens,
+        "Repeated sequences shorter than this cost nothing");
+    add("--dry-last-n,--dry-penalty-last-n", options.dry_last_n, -1, kMostTokens,
+        "Tokens that DRY looks back; -1: all");
+    command
+        ->add_option("--dry-breaker,--dry-sequence-breaker", flags.dry_breakers,
+                     "No sequence reaches across TEXT; may be repeated, replaces the default of "
+                     "newline, colon, quote and asterisk; none: no breakers")
+        ->type_name("TEXT")
+        ->allow_extra_args(false)
+        ->group("Sampling");
+    add("--mirostat", options.mirostat, 0, 2, "Its version, instead of dropping tokens; 0: off");
+    add("--mirostat-tau,--mirostat-ent", options.mirostat_tau, 0.0f, kMost,
+        "The surprise that it aims at, in bits");
+    add("--mirostat-eta,--mirostat-lr", options.mirostat_eta, 0.0f, kMost, "How fast it learns");
     command
         ->add_option("--logit-bias", flags.bias, "ID=N adds N to the logit of ID; may be repeated")
         ->type_name("ID=N")
         ->allow_extra_args(false)
         ->group("Sampling");
     command
-        ->add_option("--sampler-order", flags.order,
-                     "The steps in order: penalties,top_k,top_p,min_p,temperature")
+        ->add_option("--sampler-order,--samplers", flags.order,
+                     std::string("The steps in order: ") + kStepList)
         ->type_name("STEPS")
+        ->group("Sampling");
+    command
+        ->add_option("--sampler-mode", flags.mode,
+                     "llama.cpp: to its letter, with its random numbers and without a repeat "
+                     "penalty unless given")
+        ->type_name("hokku|llama.cpp")
+        ->check(CLI::IsMember({"hokku", "llama.cpp"}))
         ->group("Sampling");
 }
 
@@ -112,6 +158,11 @@ Result<SamplingOptions> sampling_options(const SamplingFlags& flags) {
         Result<std::pair<int32_t, float>> bias = parse_bias(text);
         if (!bias) return bias.error();
         options.logit_bias.push_back(*bias);
+    }
+    if (flags.mode == "llama.cpp") options.mode = SamplerMode::llama_cpp;
+    if (!flags.dry_breakers.empty()) {
+        options.dry_breakers = flags.dry_breakers;
+        if (flags.dry_breakers == std::vector<std::string>{"none"}) options.dry_breakers.clear();
     }
     if (!flags.order.empty()) {
         Result<std::vector<SamplerStep>> order = parse_order(flags.order);

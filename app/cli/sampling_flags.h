@@ -16,8 +16,10 @@ namespace hokku::cli {
 
 struct SamplingFlags {
     SamplingOptions options;
-    std::vector<std::string> bias;  ///< ID=VALUE or ID+VALUE / ID-VALUE.
-    std::string order;              ///< "penalties,top_k,..."
+    std::vector<std::string> bias;  ///< ID=VALUE.
+    std::vector<std::string> dry_breakers;
+    std::string order;  ///< "penalties,top_k,..."
+    std::string mode;   ///< "hokku" or "llama.cpp".
 };
 
 void add_sampling_flags(CLI::App* command, SamplingFlags& flags);

@@ -43,7 +43,8 @@ size_t num_longest_tokens(const ConstraintVocabulary& vocabulary, std::string_vi
 Result<TokenChooser> TokenChooser::create(const GenerationRequest& request, ModelSession& session) {
     const ModelInfo& info = session.loaded.info;
     HOKKU_TRY(Sampler sampler,
-              Sampler::create(request.sampling, info.num_vocab, info.context_tokens + 1));
+              Sampler::create(request.sampling, info.num_vocab, info.context_tokens + 1,
+                              session.loaded.text->tokenizer.get()));
     TokenChooser chooser(std::move(sampler));
     if (request.constraints.empty()) return chooser;
     if (request.ignore_end)

@@ -200,22 +200,35 @@ TokenId Candidates::best() const {
     return static_cast<TokenId>(std::find(dense_.begin(), dense_.end(), maximum) - dense_.begin());
 }
 
-TokenId Candidates::draw(double unit) {
+Candidates::Weights Candidates::weigh() {
     std::span<const float> values = dense_;
     if (!is_dense_) {
         for (size_t i = 0; i < list_.size(); ++i) values_[i] = list_[i].logit;
         values = std::span<const float>(values_.data(), list_.size());
     }
-    const double target = unit * exp_shifted(values, max_of(values), weights_.data());
+    Weights weights{std::span<const float>(weights_).first(values.size()), 0, max_of(values)};
+    weights.sum = exp_shifted(values, weights.max_logit, weights_.data());
+    return weights;
+}
+
+std::span<const Candidate> Candidates::best_few(uint32_t count) {
+    if (is_dense_) return selector_.best(dense_, count);
+    sort_list();
+    return list_.first(std::min<size_t>(count, list_.size()));
+}
+
+Candidates::Drawn Candidates::draw(double unit) {
+    const Weights weights = weigh();
+    const double target = unit * weights.sum;
     double sum = 0;
     size_t chosen = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-        if (weights_[i] == 0.0f) continue;
+    for (size_t i = 0; i < weights.values.size(); ++i) {
+        if (weights.values[i] == 0.0f) continue;
         chosen = i;  // stays at the last possible one should rounding leave the sum short
-        sum += static_cast<double>(weights_[i]);
+        sum += static_cast<double>(weights.values[i]);
         if (sum > target) break;
     }
-    return is_dense_ ? static_cast<TokenId>(chosen) : list_[chosen].id;
+    return {id_at(chosen), static_cast<double>(weights.values[chosen]) / weights.sum};
 }
 
 }  // namespace hokku

@@ -70,8 +70,42 @@ class Candidates {
 
     /// The best one; the lowest id among equals.
     [[nodiscard]] TokenId best() const;
+    struct Drawn {
+        TokenId token = 0;
+        double probability = 0;  ///< Among the candidates.
+    };
     /// The one at which the probabilities, added up in the present order, pass `unit` in [0, 1).
-    [[nodiscard]] TokenId draw(double unit);
+    [[nodiscard]] Drawn draw(double unit);
+
+    struct Weights {
+        std::span<const float> values;  ///< exp(logit - max) of each, in the present order.
+        double sum = 0;
+        float max_logit = 0;
+    };
+    /// Valid until the next call of another member.
+    [[nodiscard]] Weights weigh();
+    /// In the present order: all logits by id, or those of the list.
+    [[nodiscard]] float logit_at(size_t index) const {
+        return is_dense_ ? dense_[index] : list_[index].logit;
+    }
+    [[nodiscard]] TokenId id_at(size_t index) const {
+        return is_dense_ ? static_cast<TokenId>(index) : list_[index].id;
+    }
+    /// The `count` best, best first; fewer where there are not as many above -inf. Sorts a list.
+    /// Valid until the next call of another member.
+    [[nodiscard]] std::span<const Candidate> best_few(uint32_t count);
+    /// Keeps those for which keep(index) is true, in the present order. At least one must be.
+    template <class Keep>
+    void keep_if(const Keep& keep) {
+        const size_t count = size();
+        size_t num_kept = 0;
+        for (size_t i = 0; i < count; ++i) {
+            const Candidate candidate{id_at(i), logit_at(i)};
+            if (keep(i)) storage_[num_kept++] = candidate;
+        }
+        is_dense_ = false;
+        list_ = std::span(storage_).first(num_kept);
+    }
 
   private:
     void sort_list();

@@ -38,6 +38,8 @@ class DryRepeats {
     /// multiplier * base ^ (length - allowed_length) of a token that would lengthen a repetition,
     /// else 0. As of the last find().
     [[nodiscard]] float penalty(TokenId token) const;
+    /// Tokens that may have a penalty other than 0.
+    [[nodiscard]] std::span<const TokenId> found() const { return found_; }
 
   private:
     void reverse_window();

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sampling/sampler.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <string>
-
-#include <fmt/format.h>
 
 #include "base/try.h"
 #include "sampling/check_logits.h"
+#include "sampling/dry_breakers.h"
+#include "sampling/llama_cpp/options_chain.h"
 
 namespace hokku {
 namespace {
-
-Error bad_option(const char* name, double value, const char* expected) {
-    return Error{ErrorCode::bad_argument, fmt::format("{} is {:g}", name, value), name, expected};
-}
-
-bool is_within(float value, float low, float high) {
-    return value >= low && value <= high;  // false for NaN
-}
 
 /// Source : generation_config.json of Qwen2.5-Coder-0.5B-Instruct. Measured with it, 120 seeds of
 ///          a haiku at temperature 0.7: a repeated line in 6 texts at 1.0, in 1 at 1.05, in none
@@ -31,112 +20,146 @@ float repeat_penalty(const SamplingOptions& options) {
     return options.repeat_penalty.value_or(options.temperature > 0 ? kDefaultRepeatPenalty : 1.0f);
 }
 
-bool has_penalties(const SamplingOptions& options) {
-    return options.penalty_last_n != 0 &&
-           (repeat_penalty(options) != 1.0f || options.frequency_penalty != 0.0f ||
-            options.presence_penalty != 0.0f);
+bool has_dry(const SamplingOptions& options) {
+    return options.dry_multiplier > 0.0f && options.dry_last_n != 0;
 }
 
-Result<void> validate_bias(const SamplingOptions& options, uint32_t num_vocab) {
-    std::vector<int32_t> forbidden;
-    for (const auto& [id, bias] : options.logit_bias) {
-        if (id < 0 || static_cast<uint32_t>(id) >= num_vocab)
-            return Error{ErrorCode::bad_argument, fmt::format("there is no token {}", id),
-                         "logit_bias token", fmt::format("an id below {}", num_vocab)};
-        if (std::isnan(bias) || bias == std::numeric_limits<float>::infinity())
-            return bad_option("logit_bias", static_cast<double>(bias), "a finite number or -inf");
-        if (std::isinf(bias)) forbidden.push_back(id);
+/// What the steps are made from.
+struct StepPlan {
+    const SamplingOptions& options;
+    uint32_t num_vocab, max_history;
+    uint64_t seed;
+    std::span<const std::vector<TokenId>> breakers;
+
+    [[nodiscard]] uint32_t window(int32_t last_n) const {
+        return last_n < 0 ? max_history : static_cast<uint32_t>(last_n);
     }
-    std::sort(forbidden.begin(), forbidden.end());
-    const auto end = std::unique(forbidden.begin(), forbidden.end());
-    if (num_vocab > 0 && end - forbidden.begin() == static_cast<ptrdiff_t>(num_vocab))
-        return Error{ErrorCode::bad_argument, "logit_bias forbids every token", "logit_bias",
-                     "at least one token that may be drawn"};
-    return {};
+};
+
+std::unique_ptr<ChainStep> make_penalty_step(const StepPlan& plan) {
+    const SamplingOptions& o = plan.options;
+    const PenaltyOptions penalties{
+        .repeat = repeat_penalty(o),
+        .frequency = o.frequency_penalty,
+        .presence = o.presence_penalty,
+        .num_vocab = plan.num_vocab,
+        .window = std::min(plan.window(o.penalty_last_n), std::max(plan.max_history, 1u))};
+    const bool is_off =
+        penalties.window == 0 ||
+        (penalties.repeat == 1.0f && penalties.frequency == 0.0f && penalties.presence == 0.0f);
+    return is_off ? nullptr : make_penalties(penalties);
+}
+
+std::unique_ptr<ChainStep> make_temperature_step(const SamplingOptions& o) {
+    if (o.dynatemp_range > 0.0f)
+        return make_dynamic_temperature(std::max(0.0f, o.temperature - o.dynatemp_range),
+                                        o.temperature + o.dynatemp_range, o.dynatemp_exponent);
+    return o.temperature == 1.0f ? nullptr : make_temperature(o.temperature);
+}
+
+/// nullptr where the step does nothing.
+std::unique_ptr<ChainStep> make_step(SamplerStep step, const StepPlan& plan) {
+    const SamplingOptions& o = plan.options;
+    switch (step) {
+        case SamplerStep::penalties:
+            return make_penalty_step(plan);
+        case SamplerStep::dry:
+            if (!has_dry(o)) return nullptr;
+            return make_dry({.multiplier = o.dry_multiplier,
+                             .base = o.dry_base,
+                             .allowed_length = o.dry_allowed_length,
+                             .window = std::min(plan.window(o.dry_last_n), plan.max_history),
+                             .num_vocab = plan.num_vocab},
+                            plan.breakers);
+        case SamplerStep::top_n_sigma:
+            return o.top_n_sigma > 0.0f ? make_top_n_sigma(o.top_n_sigma) : nullptr;
+        case SamplerStep::top_k:
+            return o.top_k > 0 ? make_top_k(static_cast<uint32_t>(o.top_k)) : nullptr;
+        case SamplerStep::typical:
+            return o.typical_p < 1.0f ? make_typical(o.typical_p, plan.num_vocab) : nullptr;
+        case SamplerStep::top_p:
+            return o.top_p < 1.0f ? make_top_p(o.top_p) : nullptr;
+        case SamplerStep::min_p:
+            return o.min_p > 0.0f ? make_min_p(o.min_p) : nullptr;
+        case SamplerStep::xtc:
+            if (o.xtc_probability <= 0.0f || o.xtc_threshold > 0.5f) return nullptr;
+            return make_xtc({o.xtc_probability, o.xtc_threshold, plan.seed});
+        case SamplerStep::temperature:
+            return make_temperature_step(o);
+    }
+    return nullptr;
+}
+
+/// Drops no tokens: what runs before the best one is taken, and before Mirostat.
+bool only_changes_logits(SamplerStep step) {
+    return step == SamplerStep::penalties || step == SamplerStep::dry;
+}
+
+std::vector<std::unique_ptr<ChainStep>> make_chain(const StepPlan& plan) {
+    const SamplingOptions& o = plan.options;
+    const bool is_greedy = o.temperature == 0.0f, is_mirostat = o.mirostat != 0;
+    std::vector<std::unique_ptr<ChainStep>> chain;
+    for (const SamplerStep step : o.order) {
+        const bool runs = only_changes_logits(step) || (!is_greedy && !is_mirostat) ||
+                          (!is_greedy && step == SamplerStep::temperature);
+        if (!runs) continue;
+        if (auto made = make_step(step, plan)) chain.push_back(std::move(made));
+    }
+    if (!is_greedy && o.mirostat == 1)
+        chain.push_back(make_mirostat(o.mirostat_tau, o.mirostat_eta, plan.num_vocab));
+    if (!is_greedy && o.mirostat == 2)
+        chain.push_back(make_mirostat_v2(o.mirostat_tau, o.mirostat_eta));
+    return chain;
+}
+
+Result<std::vector<std::vector<TokenId>>> breakers_of(const SamplingOptions& options,
+                                                      const Tokenizer* tokenizer) {
+    if (!has_dry(options) || options.dry_breakers.empty())
+        return std::vector<std::vector<TokenId>>();
+    if (tokenizer == nullptr)
+        return Error{ErrorCode::bad_argument, "breakers are given without a vocabulary",
+                     "dry_breakers", "a tokenizer, or no breakers"};
+    return find_dry_breakers(options.dry_breakers, *tokenizer);
 }
 
 }  // namespace
 
-Result<void> validate_sampling(const SamplingOptions& options, uint32_t num_vocab) {
-    constexpr float kLargest = std::numeric_limits<float>::max();
-    const auto number = [](float value) { return static_cast<double>(value); };
-    if (!is_within(options.temperature, 0.0f, kLargest))
-        return bad_option("temperature", number(options.temperature), "a finite number from 0");
-    if (options.top_k < 0) return bad_option("top_k", options.top_k, "a number from 0 (off)");
-    if (!is_within(options.top_p, 0.0f, 1.0f))
-        return bad_option("top_p", number(options.top_p), "0 to 1 (off)");
-    if (!is_within(options.min_p, 0.0f, 1.0f))
-        return bad_option("min_p", number(options.min_p), "0 (off) to 1");
-    if (!is_within(repeat_penalty(options), std::numeric_limits<float>::min(), kLargest))
-        return bad_option("repeat_penalty", number(repeat_penalty(options)),
-                          "a finite number above 0");
-    if (!is_within(options.frequency_penalty, -kLargest, kLargest))
-        return bad_option("frequency_penalty", number(options.frequency_penalty),
-                          "a finite number");
-    if (!is_within(options.presence_penalty, -kLargest, kLargest))
-        return bad_option("presence_penalty", number(options.presence_penalty), "a finite number");
-    if (options.penalty_last_n < -1)
-        return bad_option("penalty_last_n", options.penalty_last_n, "-1 (all) or a number from 0");
-    for (auto step = options.order.begin(); step != options.order.end(); ++step) {
-        if (std::find(options.order.begin(), step, *step) != step)
-            return Error{ErrorCode::bad_argument, "a sampler step is listed twice", "order",
-                         "each step at most once"};
-    }
-    return validate_bias(options, num_vocab);
-}
-
-Sampler::Sampler(const SamplingOptions& options, uint32_t num_vocab)
-    : candidates_(num_vocab),
+Sampler::Sampler(const SamplingOptions& options, uint32_t num_vocab, uint64_t seed)
+    : candidates_(options.mode == SamplerMode::hokku ? num_vocab : 0),
       logit_bias_(options.logit_bias),
       is_greedy_(options.temperature == 0.0f),
-      seed_(options.seed ? *options.seed : draw_seed()),
-      random_(seed_) {}
+      seed_(seed),
+      random_(seed) {}
 
 Result<Sampler> Sampler::create(const SamplingOptions& options, uint32_t num_vocab,
-                                uint32_t max_history) {
+                                uint32_t max_history, const Tokenizer* tokenizer) {
     HOKKU_CHECK(validate_sampling(options, num_vocab));
-    Sampler sampler(options, num_vocab);
-    for (const SamplerStep step : options.order) {
-        // Dropping unlikely tokens does not change which one is the most likely.
-        if (sampler.is_greedy_ && step != SamplerStep::penalties) continue;
-        switch (step) {
-            case SamplerStep::penalties:
-                if (has_penalties(options)) {
-                    const uint32_t window = options.penalty_last_n < 0
-                                                ? max_history
-                                                : static_cast<uint32_t>(options.penalty_last_n);
-                    sampler.chain_.push_back(
-                        make_penalties({.repeat = repeat_penalty(options),
-                                        .frequency = options.frequency_penalty,
-                                        .presence = options.presence_penalty,
-                                        .num_vocab = num_vocab,
-                                        .window = std::max(1u, std::min(window, max_history))}));
-                }
-                break;
-            case SamplerStep::top_k:
-                if (options.top_k > 0)
-                    sampler.chain_.push_back(make_top_k(static_cast<uint32_t>(options.top_k)));
-                break;
-            case SamplerStep::top_p:
-                if (options.top_p < 1.0f) sampler.chain_.push_back(make_top_p(options.top_p));
-                break;
-            case SamplerStep::min_p:
-                if (options.min_p > 0.0f) sampler.chain_.push_back(make_min_p(options.min_p));
-                break;
-            case SamplerStep::temperature:
-                if (options.temperature != 1.0f)
-                    sampler.chain_.push_back(make_temperature(options.temperature));
-                break;
-        }
+    HOKKU_TRY(auto breakers, breakers_of(options, tokenizer));
+    uint64_t seed = options.seed ? *options.seed : draw_seed();
+    if (options.mode == SamplerMode::hokku) {
+        Sampler sampler(options, num_vocab, seed);
+        sampler.chain_ = make_chain({options, num_vocab, max_history, seed, breakers});
+        return sampler;
     }
+    // Of all numbers with 32 bits this one does not repeat a text there.
+    seed = std::min<uint64_t>(seed, 0xfffffffe);
+    Sampler sampler(options, num_vocab, seed);
+    HOKKU_TRY(sampler.llama_,
+              llama_cpp::Chain::create(
+                  {.elements = llama_cpp::chain_of(options, max_history, std::move(breakers)),
+                   .seed = static_cast<uint32_t>(seed),
+                   .num_vocab = num_vocab,
+                   .max_history = max_history}));
     return sampler;
 }
 
 void Sampler::accept(TokenId token) {
+    if (llama_) return llama_->accept(token);
     for (const auto& step : chain_) step->accept(token);
 }
 
 Result<TokenId> Sampler::sample(std::span<const float> logits) {
+    if (llama_) return llama_->sample(logits);
     switch (candidates_.reset(logits)) {
         case LogitState::usable:
             break;
@@ -154,7 +177,10 @@ Result<TokenId> Sampler::sample(std::span<const float> logits) {
                      "logit_bias", "at least one token with a finite logit"};
     }
     for (const auto& step : chain_) step->apply(candidates_);
-    return is_greedy_ ? candidates_.best() : candidates_.draw(random_.next_unit());
+    if (is_greedy_) return candidates_.best();
+    const Candidates::Drawn drawn = candidates_.draw(random_.next_unit());
+    for (const auto& step : chain_) step->note_drawn(drawn.probability);
+    return drawn.token;
 }
 
 }  // namespace hokku

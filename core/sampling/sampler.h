@@ -5,12 +5,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "hokku/llama_sampling.h"
 #include "hokku/result.h"
 #include "hokku/sampling.h"
+#include "hokku/tokenizer.h"
 #include "sampling/candidates.h"
 #include "sampling/chain_step.h"
 #include "sampling/random.h"
@@ -23,9 +26,10 @@ Result<void> validate_sampling(const SamplingOptions& options, uint32_t num_voca
 /// Threads: one thread at a time. No allocation after creation.
 class Sampler {
   public:
-    /// `max_history` is the most tokens that the text can have (for penalty_last_n = -1).
+    /// `max_history` is the most tokens that the text can have (for windows of -1). The tokenizer
+    /// is needed for the breakers of DRY alone, and only here.
     static Result<Sampler> create(const SamplingOptions& options, uint32_t num_vocab,
-                                  uint32_t max_history);
+                                  uint32_t max_history, const Tokenizer* tokenizer = nullptr);
 
     /// Tells the chain of a token of the text, in order: the prompt, then each one drawn.
     void accept(TokenId token);
@@ -36,10 +40,12 @@ class Sampler {
 
     [[nodiscard]] uint64_t seed() const { return seed_; }
     /// Tokens that the last draw could have given.
-    [[nodiscard]] uint32_t num_candidates() const { return candidates_.size(); }
+    [[nodiscard]] uint32_t num_candidates() const {
+        return llama_ ? llama_->num_candidates() : candidates_.size();
+    }
 
   private:
-    Sampler(const SamplingOptions& options, uint32_t num_vocab);
+    Sampler(const SamplingOptions& options, uint32_t num_vocab, uint64_t seed);
 
     Candidates candidates_;
     std::vector<std::pair<int32_t, float>> logit_bias_;
@@ -47,6 +53,7 @@ class Sampler {
     bool is_greedy_;
     uint64_t seed_;
     RandomSource random_;
+    std::optional<llama_cpp::Chain> llama_;  ///< Instead of all that, in llama.cpp's mode.
 };
 
 }  // namespace hokku

@@ -31,6 +31,13 @@ TEST_CASE("hokku run: option values that no model allows are wrong usage", "[cli
                                                          {"--repeat-penalty", "nan"},
                                                          {"--repeat-penalty", "0"},
                                                          {"--top-k", "-1"},
+                                                         {"--typical", "1.1"},
+                                                         {"--top-n-sigma", "-1"},
+                                                         {"--xtc-threshold", "nan"},
+                                                         {"--dry-base", "0.5"},
+                                                         {"--mirostat", "3"},
+                                                         {"--sampler-mode", "ollama"},
+                                                         {"--samplers", "nonsense"},
                                                          {"--logit-bias", "-1=1"},
                                                          {"-n", "-1"},
                                                          {"-n", "4294967296"},
@@ -57,7 +64,7 @@ TEST_CASE("hokku: every command has help on stdout and exits with 0", "[cli][qui
     CHECK(all.status == 0);
     CHECK(all.err.empty());
     for (const std::string command : {"chat", "run", "tokenize", "detokenize", "render", "logits",
-                                      "inspect", "bench", "perplexity", "devices"}) {
+                                      "sample", "inspect", "bench", "perplexity", "devices"}) {
         INFO(command);
         CHECK(all.out.find("  " + command) != std::string::npos);
         const HokkuRun one = run_hokku({command, "--help"});

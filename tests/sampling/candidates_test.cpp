@@ -105,7 +105,7 @@ TEST_CASE("Candidates: unusable logits are told apart", "[sampling][quick]") {
             logits[at] = -3e38f;
             CHECK(candidates.reset(logits) == LogitState::usable);
             CHECK(candidates.best() == static_cast<TokenId>(at));
-            CHECK(candidates.draw(0.999999) == static_cast<TokenId>(at));
+            CHECK(candidates.draw(0.999999).token == static_cast<TokenId>(at));
         }
     }
 }
@@ -183,10 +183,10 @@ TEST_CASE("Candidates: draws follow the probabilities", "[sampling][quick]") {
     const std::vector<float> logits{std::log(0.2f), -kInfinity, std::log(0.5f), std::log(0.3f)};
     Candidates candidates(4);
     REQUIRE(candidates.reset(logits) == LogitState::usable);
-    CHECK(candidates.draw(0.0) == 0);
-    CHECK(candidates.draw(0.19) == 0);
-    CHECK(candidates.draw(0.21) == 2);
-    CHECK(candidates.draw(0.69) == 2);
-    CHECK(candidates.draw(0.71) == 3);
-    CHECK(candidates.draw(std::nextafter(1.0, 0.0)) == 3);
+    CHECK(candidates.draw(0.0).token == 0);
+    CHECK(candidates.draw(0.19).token == 0);
+    CHECK(candidates.draw(0.21).token == 2);
+    CHECK(candidates.draw(0.69).token == 2);
+    CHECK(candidates.draw(0.71).token == 3);
+    CHECK(candidates.draw(std::nextafter(1.0, 0.0)).token == 3);
 }

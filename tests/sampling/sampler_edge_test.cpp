@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edge values of every option: a defined token, or an error that names the option.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -11,6 +12,7 @@
 using hokku::Error;
 using hokku::ErrorCode;
 using hokku::Sampler;
+using hokku::SamplerMode;
 using hokku::SamplerStep;
 using hokku::SamplingOptions;
 using hokku::TokenId;
@@ -62,8 +64,21 @@ TEST_CASE("Sampler: options out of range are refused by name", "[sampling][quick
         CHECK(names([&](auto& o) { o.top_p = bad; }) == "top_p");
         CHECK(names([&](auto& o) { o.min_p = bad; }) == "min_p");
         CHECK(names([&](auto& o) { o.repeat_penalty = bad; }) == "repeat_penalty");
+        CHECK(names([&](auto& o) { o.typical_p = bad; }) == "typical_p");
+        CHECK(names([&](auto& o) { o.top_n_sigma = bad; }) == "top_n_sigma");
+        CHECK(names([&](auto& o) { o.xtc_probability = bad; }) == "xtc_probability");
+        CHECK(names([&](auto& o) { o.xtc_threshold = bad; }) == "xtc_threshold");
+        CHECK(names([&](auto& o) { o.dynatemp_range = bad; }) == "dynatemp_range");
+        CHECK(names([&](auto& o) { o.dynatemp_exponent = bad; }) == "dynatemp_exponent");
+        CHECK(names([&](auto& o) { o.dry_multiplier = bad; }) == "dry_multiplier");
+        CHECK(names([&](auto& o) { o.dry_base = bad; }) == "dry_base");
+        CHECK(names([&](auto& o) { o.mirostat_tau = bad; }) == "mirostat_tau");
+        CHECK(names([&](auto& o) { o.mirostat_eta = bad; }) == "mirostat_eta");
     }
     for (const float bad : {1.5f, kLargest}) {
+        CHECK(names([&](auto& o) { o.typical_p = bad; }) == "typical_p");
+        CHECK(names([&](auto& o) { o.xtc_probability = bad; }) == "xtc_probability");
+        CHECK(names([&](auto& o) { o.xtc_threshold = bad; }) == "xtc_threshold");
         CHECK(names([&](auto& o) { o.top_p = bad; }) == "top_p");
         CHECK(names([&](auto& o) { o.min_p = bad; }) == "min_p");
     }
@@ -74,6 +89,17 @@ TEST_CASE("Sampler: options out of range are refused by name", "[sampling][quick
     CHECK(names([](auto& o) { o.repeat_penalty = 0; }) == "repeat_penalty");
     CHECK(names([](auto& o) { o.top_k = -1; }) == "top_k");
     CHECK(names([](auto& o) { o.penalty_last_n = -2; }) == "penalty_last_n");
+    CHECK(names([](auto& o) { o.dry_last_n = -2; }) == "dry_last_n");
+    CHECK(names([](auto& o) { o.dry_allowed_length = -1; }) == "dry_allowed_length");
+    CHECK(names([](auto& o) { o.dry_base = 0.5f; }) == "dry_base");
+    CHECK(names([](auto& o) { o.dry_breakers = {""}; }) == "dry_breakers");
+    CHECK(names([](auto& o) { o.dry_breakers = {std::string(41, 'x')}; }) == "dry_breakers");
+    CHECK(names([](auto& o) { o.mirostat = 3; }) == "mirostat");
+    CHECK(names([](auto& o) { o.temperature = o.dynatemp_range = kLargest; }) == "dynatemp_range");
+    CHECK(names([](auto& o) {
+              o.mode = SamplerMode::llama_cpp;
+              o.seed = 0xffffffff;
+          }) == "seed");
     CHECK(names([](auto& o) {
               o.order = {SamplerStep::top_k, SamplerStep::top_p, SamplerStep::top_k};
           }) == "order");
@@ -127,9 +153,95 @@ TEST_CASE("Sampler: every combination of extreme options and logits gives a toke
                     }
 }
 
-TEST_CASE("Sampler: unusable logits are a numeric error, not a token", "[sampling][quick]") {
-    for (const float temperature : {0.0f, 1.0f}) {
+TEST_CASE("Sampler: extreme values of the other steps give a token, alone and after each other",
+          "[sampling][quick]") {
+    const std::vector<std::vector<float>> all_logits{
+        {0.5f},
+        {1.0f, 1.0f, 1.0f, 1.0f},
+        {-kInfinity, -kInfinity, -7.0f},
+        {-kLargest, -kLargest, -kInfinity},
+        {kLargest, kLargest, 0.0f},
+        {kLargest, -kLargest, -kInfinity},
+        {3.0f, 2.0f, 1.0f, -50.0f, -200.0f},
+    };
+    using Change = void (*)(SamplingOptions&, float);
+    const Change changes[] = {
+        [](SamplingOptions& o, float x) { o.typical_p = std::min(x, 1.0f); },
+        [](SamplingOptions& o, float x) { o.top_n_sigma = x; },
+        [](SamplingOptions& o, float x) {
+            o.xtc_probability = 1.0f;
+            o.xtc_threshold = std::min(x, 1.0f);
+        },
+        [](SamplingOptions& o, float x) { o.dynatemp_range = x; },
+        [](SamplingOptions& o, float x) {
+            o.dynatemp_range = 0.8f;
+            o.dynatemp_exponent = x;
+        },
+        [](SamplingOptions& o, float x) { o.dry_multiplier = x; },
+        [](SamplingOptions& o, float x) {
+            o.dry_multiplier = 1.0f;
+            o.dry_allowed_length = 0;
+            o.dry_base = std::max(x, 1.0f);
+        },
+        [](SamplingOptions& o, float x) {
+            o.mirostat = 1;
+            o.mirostat_tau = x;
+        },
+        [](SamplingOptions& o, float x) {
+            o.mirostat = 1;
+            o.mirostat_eta = x;
+        },
+        [](SamplingOptions& o, float x) {
+            o.mirostat = 2;
+            o.mirostat_tau = x;
+        },
+        [](SamplingOptions& o, float x) {
+            o.mirostat = 2;
+            o.mirostat_eta = x;
+        },
+    };
+    for (const std::vector<float>& logits : all_logits)
+        for (const float value : {0.0f, kSmallest, 1e-6f, 0.3f, 1.0f, 2.0f, 1e30f, kLargest}) {
+            SamplingOptions together = seeded();
+            together.dry_breakers.clear();
+            for (const Change change : changes) {
+                CAPTURE(logits, value);
+                SamplingOptions alone = seeded();
+                alone.dry_breakers.clear();
+                alone.top_k = 0;
+                change(alone, value);
+                if (std::isinf(alone.temperature + alone.dynatemp_range)) continue;
+                check_draws(alone, logits);
+                change(together, value);
+            }
+            together.dynatemp_range = std::min(together.dynatemp_range, 1e30f);
+            check_draws(together, logits);
+            together.mirostat = 0;
+            check_draws(together, logits);
+            std::reverse(together.order.begin(), together.order.end());
+            check_draws(together, logits);
+        }
+}
+
+TEST_CASE("Sampler: windows of 0, 1 and the whole text", "[sampling][quick]") {
+    for (const int32_t window : {0, 1, -1, std::numeric_limits<int32_t>::max()}) {
         SamplingOptions options = seeded();
+        options.penalty_last_n = options.dry_last_n = window;
+        options.repeat_penalty = 1.5f;
+        options.dry_multiplier = 1.0f;
+        options.dry_breakers.clear();
+        check_draws(options, {1.0f, 2.0f, 3.0f});
+        options.mode = SamplerMode::llama_cpp;
+        check_draws(options, {1.0f, 2.0f, 3.0f});
+    }
+}
+
+TEST_CASE("Sampler: unusable logits are a numeric error, not a token", "[sampling][quick]") {
+    for (const auto& [mode, temperature] :
+         {std::pair(SamplerMode::hokku, 0.0f), std::pair(SamplerMode::hokku, 1.0f),
+          std::pair(SamplerMode::llama_cpp, 1.0f)}) {
+        SamplingOptions options = seeded();
+        options.mode = mode;
         options.temperature = temperature;
         Sampler sampler = Sampler::create(options, 3, 100).value();
         for (const std::vector<float>& logits :
