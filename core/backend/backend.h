@@ -40,6 +40,11 @@ struct BackendOptions {
     uint32_t context_tokens = 0;
 };
 
+/// Slices of at most this many rows are computed as those of a single row are, whatever else is in
+/// their step, if only such slices are before them: decoding several tokens at once rounds as
+/// decoding them one by one. A row of a longer slice does not depend on other sequences either.
+inline constexpr uint32_t kDecodeRows = 8;
+
 /// One sequence's share of a step. Positions are absolute and follow from the cache: row r of the
 /// slice has position num_cached + r.
 struct StepSequence {
@@ -56,9 +61,9 @@ struct StepTrace {
 };
 
 struct Step {
-    std::span<const int32_t> tokens;  ///< [num_rows] of all sequences, concatenated.
-    std::span<const StepSequence> sequences;
-    std::span<const uint32_t> logit_rows;  ///< Rows whose logits are wanted, ascending.
+    std::span<const int32_t> tokens;          ///< [num_rows] of all sequences, concatenated.
+    std::span<const StepSequence> sequences;  ///< Those of few rows (kDecodeRows) first.
+    std::span<const uint32_t> logit_rows;     ///< Rows whose logits are wanted, ascending.
     StepTrace* trace = nullptr;
     std::stop_token stop = {};  ///< Checked at every layer.
 };

@@ -21,8 +21,8 @@ namespace {
 
 constexpr uint32_t kMaxStepLogits = 32;
 
-/// More than the rows that the CPU backend multiplies by its vector kernels.
 constexpr uint32_t kLeastPrefillRows = 12;
+static_assert(kLeastPrefillRows > kDecodeRows, "a prompt's pieces round otherwise than decoding");
 
 /// Weights that a token meets in the largest layer.
 uint64_t largest_layer_weights(const GgufFile& file, const ModelSpec& spec) {
@@ -204,7 +204,7 @@ class GgufModelLoader : public ModelLoader {
                        const LoadControl& control) override {
         HOKKU_CHECK(control.report(0.92));
         loaded.max_step_logits = kMaxStepLogits;
-        loaded.max_decode_rows = 1;
+        loaded.max_decode_rows = kDecodeRows;
         loaded.least_prefill_rows = kLeastPrefillRows;
         // The kernels are known only once a backend is there, so they are asked for by name.
         loaded.max_step_tokens =

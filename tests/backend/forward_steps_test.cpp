@@ -105,6 +105,79 @@ TEST_CASE("Forward: sequences of different lengths in one step equal each alone"
     }
 }
 
+TEST_CASE("Forward: to the bit, logits do not depend on the sequences beside them",
+          "[backend][quick]") {
+    for (const bool exact : {true, false}) {
+        for (const std::string& name : kModels) {
+            INFO("model " << name << (exact ? ", exact" : ", fast"));
+            const auto path = find_golden_or_copy("arch/" + name + "/model.gguf");
+            if (!path) continue;  // the two of tests/data are always there
+            const auto runner = open_or_fail(*path, {.exact = exact, .num_sequences = 4});
+            const std::vector<int32_t> text = long_text(name);
+            const std::span<const int32_t> all(text);
+            // The last tokens of each, after the others: three that decode and a piece of a prompt.
+            struct Part {
+                std::span<const int32_t> before, now;
+            };
+            const std::vector<Part> parts = {{all.subspan(0, 70), all.subspan(70, 1)},
+                                             {all.subspan(30, 4), all.subspan(34, 1)},
+                                             {all.subspan(90, 33), all.subspan(123, 3)},
+                                             {all.subspan(11, 15), all.subspan(26, 50)}};
+            std::vector<std::vector<float>> alone;
+            std::vector<int32_t> tokens;
+            std::vector<StepSequence> sequences;
+            std::vector<uint32_t> rows;
+            for (uint32_t s = 0; s < parts.size(); ++s) {
+                const auto [before, now] = parts[s];
+                const auto num_before = static_cast<uint32_t>(before.size());
+                const auto num_now = static_cast<uint32_t>(now.size());
+                StepSequence sequence{0, num_before, 0, runner->blocks(s)};
+                value_of(runner->backend().run(
+                    {.tokens = before, .sequences = {&sequence, 1}, .logit_rows = {}}));
+                sequence = {0, num_now, num_before, runner->blocks(s)};
+                const uint32_t last = num_now - 1;
+                const auto logits = value_of(runner->backend().run(
+                    {.tokens = now, .sequences = {&sequence, 1}, .logit_rows = {&last, 1}}));
+                alone.emplace_back(logits.begin(), logits.end());
+                sequence.first_row = static_cast<uint32_t>(tokens.size());
+                sequences.push_back(sequence);
+                tokens.insert(tokens.end(), now.begin(), now.end());
+                rows.push_back(static_cast<uint32_t>(tokens.size()) - 1);
+            }
+            const auto together = value_of(runner->backend().run(
+                {.tokens = tokens, .sequences = sequences, .logit_rows = rows}));
+            for (size_t s = 0; s < parts.size(); ++s) {
+                CAPTURE(s);
+                CHECK(max_difference(row_of(together, s, runner->num_vocab()), alone[s]) == 0.0f);
+            }
+        }
+    }
+}
+
+TEST_CASE("Forward: to the bit, a few tokens at once are as one by one", "[backend][quick]") {
+    for (const bool exact : {true, false}) {
+        for (const std::string& name : kModels) {
+            INFO("model " << name << (exact ? ", exact" : ", fast"));
+            const auto path = find_golden_or_copy("arch/" + name + "/model.gguf");
+            if (!path) continue;  // the two of tests/data are always there
+            const auto runner = open_or_fail(*path, {.exact = exact});
+            const std::vector<int32_t> text = long_text(name);
+            const std::span<const int32_t> all(text);
+            const auto last_of = [&](uint32_t chunk) {
+                runner->reset();
+                value_of(runner->append(all.first(61)));
+                std::vector<float> logits;
+                for (uint32_t done = 61; done < 85; done += chunk)
+                    logits = value_of(runner->append(all.subspan(done, chunk)));
+                return logits;
+            };
+            const std::vector<float> one_by_one = last_of(1);
+            for (const uint32_t chunk : {2u, 3u, 8u})
+                CHECK(max_difference(last_of(chunk), one_by_one) == 0.0f);
+        }
+    }
+}
+
 TEST_CASE("Forward: only the rows asked for have logits, in their order", "[backend][quick]") {
     const auto runner = open_or_fail(*find_golden_or_copy("arch/llama_bias/model.gguf"));
     const std::vector<int32_t> tokens = long_text("llama_bias");

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/available_kernels.h"
+#include "backend/cpu/matmul_kernels.h"
 #include "backend/cpu/thread_team.h"
 #include "backend/quant_blocks.h"
 #include "support/catch.h"
@@ -51,19 +53,23 @@ struct Case {
 struct Call {
     const Case* c;
     const Rows* x;
-    uint32_t num_rows;
+    uint32_t num_rows, num_vector_rows;
     std::span<const MatmulTarget> targets;
     Precision precision;
 };
 
+/// Few rows go through the vector kernels, or as many from the front as are asked for.
 void run(const Case& c, const Rows& x, uint32_t num_rows, std::span<const MatmulTarget> targets,
-         Precision precision = Precision::normal) {
-    Call call{&c, &x, num_rows, targets, precision};
+         Precision precision = Precision::normal,
+         std::optional<uint32_t> num_vector_rows = std::nullopt) {
+    const uint32_t num_few = num_rows <= kMaxGemvVectors ? num_rows : 0;
+    Call call{&c, &x, num_rows, num_vector_rows.value_or(num_few), targets, precision};
     c.team->run(
         [](void* context, Lane lane) {
             const Call& k = *static_cast<Call*>(context);
-            matmul(lane, *k.c->table, *k.c->scratch, k.x->row(0), k.x->stride, k.num_rows,
-                   k.targets, k.precision);
+            matmul(lane, *k.c->table, *k.c->scratch,
+                   {k.x->row(0), k.x->stride, k.num_rows, k.num_vector_rows}, k.targets,
+                   k.precision);
         },
         &call);
 }
@@ -185,6 +191,49 @@ TEST_CASE("matmul: fine products lose no more than float32 rounding", "[backend]
             for (const uint32_t n : {1u, 2u, 13u}) {
                 Case c{table, &team, &*scratch};
                 check_product(c, matrix, n, ++seed, Precision::fine);
+            }
+        }
+    }
+}
+
+TEST_CASE("matmul: a row's product depends on its way, not on the rows beside it",
+          "[backend][quick][threads]") {
+    ThreadTeam team(2);
+    constexpr uint32_t kRows = 21, kWeights = 37;
+    uint32_t seed = 1;
+    for (const KernelTable* table : available_tables()) {
+        auto scratch = MatmulScratch::create(
+            {.num_lanes = team.size(), .max_rows = kRows, .max_in = 1280, .max_fine_in = 1280});
+        REQUIRE(scratch.ok());
+        const Case c{table, &team, &*scratch};
+        for (const TensorType type : hokku::testing::weight_types()) {
+            const uint32_t cols = traits_of(type).block_values > 32 ? 1280 : 1120;
+            const GuardedMatrix matrix(type, kWeights, cols, BlockKind::plain, ++seed);
+            const Rows x(kRows, cols, ++seed);
+            for (const Precision precision : {Precision::normal, Precision::fine}) {
+                const auto product = [&](uint32_t num_rows, uint32_t num_vector_rows) {
+                    std::vector<float> out(size_t{num_rows} * kWeights);
+                    const MatmulTarget target{&matrix.weight(), nullptr, out.data(), kWeights};
+                    run(c, x, num_rows, {&target, 1}, precision, num_vector_rows);
+                    return out;
+                };
+                const std::vector<float> vectors = product(kRows, kRows);
+                const std::vector<float> matrices = product(kRows, 0);
+                INFO(table->name << ", " << traits_of(type).name);
+                const auto is_start_of = [](const std::vector<float>& part,
+                                            const std::vector<float>& whole, size_t from = 0) {
+                    return std::equal(part.begin() + static_cast<ptrdiff_t>(from), part.end(),
+                                      whole.begin() + static_cast<ptrdiff_t>(from));
+                };
+                for (const uint32_t n : {1u, 2u, 3u, 5u, 8u, 9u})
+                    CHECK(is_start_of(product(n, n), vectors));
+                for (const uint32_t n : {1u, 6u, 7u, 13u})
+                    CHECK(is_start_of(product(n, 0), matrices));
+                for (const uint32_t n : {1u, 4u, 11u}) {  // both ways in one product
+                    const std::vector<float> mixed = product(kRows, n);
+                    CHECK(std::equal(mixed.begin(), mixed.begin() + n * kWeights, vectors.begin()));
+                    CHECK(is_start_of(mixed, matrices, n * kWeights));
+                }
             }
         }
     }

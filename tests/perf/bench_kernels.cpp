@@ -75,17 +75,19 @@ void multiply(benchmark::State& state, const GuardedMatrix& weights, uint32_t nu
     std::vector<float> out(size_t{num_rows} * weight.rows);
     const MatmulTarget target{&weight, nullptr, out.data(), weight.rows};
     auto task = [&](Lane lane) {
-        matmul(lane, kernels(), scratch, x.data(), weight.cols, num_rows, {&target, 1});
+        matmul(lane, kernels(), scratch,
+               {x.data(), weight.cols, num_rows, num_rows <= kDecodeRows ? num_rows : 0},
+               {&target, 1});
     };
     for (auto _ : state) run_on_team(task);
 }
 
-/// A matrix of about 256 MB, so that it comes from memory.
+/// A matrix of about 256 MB, so that it comes from memory, times a few rows of x.
 void bench_gemv(benchmark::State& state, TensorType type, uint32_t cols) {
     const TensorTypeTraits& traits = traits_of(type);
     const size_t row_bytes = cols / traits.block_values * traits.block_bytes;
     const auto rows = static_cast<uint32_t>((size_t{1} << 28) / row_bytes / 64 * 64);
-    multiply(state, matrix(type, rows, cols), 1);
+    multiply(state, matrix(type, rows, cols), static_cast<uint32_t>(state.range(0)));
     state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(rows * row_bytes));
 }
 
@@ -95,7 +97,7 @@ void bench_gemv_cached(benchmark::State& state, TensorType type, uint32_t cols) 
     const size_t row_bytes = cols / traits.block_values * traits.block_bytes;
     const auto rows =
         static_cast<uint32_t>((size_t{1} << 19) * team().size() / row_bytes / 64 * 64);
-    multiply(state, matrix(type, rows, cols), 1);
+    multiply(state, matrix(type, rows, cols), static_cast<uint32_t>(state.range(0)));
     state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(rows * row_bytes));
 }
 
@@ -236,13 +238,18 @@ void register_all() {
         const std::string name = std::string(traits_of(p.type).name) + "/" +
                                  std::to_string(p.rows) + "x" + std::to_string(p.cols);
         RegisterBenchmark(("gemv/" + name).c_str(), bench_gemv, p.type, p.cols)
+            ->Arg(1)
+            ->Arg(4)
             ->Unit(ms)
             ->UseRealTime();
         RegisterBenchmark(("gemv_cached/" + name).c_str(), bench_gemv_cached, p.type, p.cols)
-            ->UseRealTime();
-        RegisterBenchmark(("gemm/" + name).c_str(), bench_gemm, p.type, p.rows, p.cols)
+            ->Arg(1)
             ->Arg(2)
             ->Arg(4)
+            ->Arg(8)
+            ->UseRealTime();
+        RegisterBenchmark(("gemm/" + name).c_str(), bench_gemm, p.type, p.rows, p.cols)
+            ->Arg(9)
             ->Arg(16)
             ->Arg(64)
             ->Arg(512)

@@ -191,6 +191,24 @@ void CpuBackend::run_lanes() {
         this);
 }
 
+/// Which rows, and which of those with logits, are multiplied as in decoding.
+void CpuBackend::count_vector_rows(const Step& step) {
+    state_.num_vector_rows = 0;
+    for (const StepSequence& sequence : step.sequences) {
+        if (sequence.num_rows > kDecodeRows) break;
+        state_.num_vector_rows += sequence.num_rows;
+    }
+    state_.num_vector_logits = 0;
+    size_t next = 0;
+    for (const StepSequence& sequence : step.sequences) {
+        const size_t first = next;
+        const uint32_t end = sequence.first_row + sequence.num_rows;
+        while (next < step.logit_rows.size() && step.logit_rows[next] < end) ++next;
+        if (next - first > kDecodeRows) break;
+        state_.num_vector_logits = static_cast<uint32_t>(next);
+    }
+}
+
 Result<std::span<const float>> CpuBackend::run(const Step& step) {
     if (owner_ == std::thread::id()) owner_ = std::this_thread::get_id();
     if (owner_ != std::this_thread::get_id())
@@ -202,6 +220,7 @@ Result<std::span<const float>> CpuBackend::run(const Step& step) {
     if (context == 0) context = uint64_t{options_.num_kv_blocks} * kKvBlockTokens;
     state_.step = &step;
     state_.num_rows = static_cast<uint32_t>(step.tokens.size());
+    count_vector_rows(step);
     state_.use_long_rope = false;
     for (const RopeSpec& rope : model_.spec().ropes)
         state_.use_long_rope |= !rope.long_inv_freq.empty() && context > rope.long_above_context;

@@ -36,6 +36,7 @@ class CpuBackend final : public Backend {
                std::unique_ptr<ThreadTeam> team, Ranks ranks, AlignedBuffer all_logits);
     [[nodiscard]] Result<void> check(const Step& step) const;
     [[nodiscard]] Result<void> check_sequences(const Step& step) const;
+    void count_vector_rows(const Step& step);
     void run_lanes();
     /// visit(pool, layer, keys, values) for each rank's heads in a block as read_block() gives it.
     template <class Bytes, class Visit>

@@ -45,13 +45,14 @@ Forward::Forward(const ModelShard& shard, const KernelTable& kernels, ForwardMem
       lane_(lane),
       others_(others),
       own_(memory.buffers.lanes[lane.index]) {
-    set_num_rows(state.num_rows);
+    set_num_rows(state.num_rows, state.num_vector_rows);
     input_ = normed_;
     q_ = few_ ? own_.q : buffers_.q;
 }
 
-void Forward::set_num_rows(uint32_t num_rows) {
+void Forward::set_num_rows(uint32_t num_rows, uint32_t num_vector_rows) {
     num_rows_ = num_rows;
+    num_vector_rows_ = num_vector_rows;
     few_ = num_rows <= kFewRows;
     rows_ = few_ ? Lane::Range{0, num_rows} : lane_.share(num_rows);
     x_ = few_ ? own_.x : buffers_.x;
@@ -159,7 +160,7 @@ bool Forward::run_layer(uint32_t index) {
                                 .bias = weights.bo.data,
                                 .out = buffers_.attn_out,
                                 .out_stride = dim};
-    matmul(lane_, kernels_, memory_.matmul, buffers_.mix, buffers_.mix_dim, num_rows_,
+    matmul(lane_, kernels_, memory_.matmul, all_rows(buffers_.mix, buffers_.mix_dim),
            {&attn_out, 1});
     add_up(buffers_.attn_out);
     if (state_.is_cancelled) return false;
@@ -194,7 +195,7 @@ void Forward::project_qkv(const AttentionSpec& spec, const LayerWeights& weights
          {&weights.wv, weights.bv.data, buffers_.v, buffers_.v_dim}}};
     // Errors of q and k go through the exponential of the softmax: this product is worth more
     // digits.
-    multiply(input_, buffers_.dim, num_rows_, targets, Precision::fine);
+    multiply(all_rows(input_, buffers_.dim), targets, Precision::fine);
     const size_t last = num_rows_ - 1;
     trace_heads("q", buffers_.q + last * buffers_.q_dim, HeadKind::query, spec.key_dim,
                 spec.is_permuted);
@@ -264,7 +265,7 @@ void Forward::keep_wanted_rows() {
     const float* normed = normed_;
     const bool input_is_normed = input_ == normed_;
     is_narrowed_ = true;
-    set_num_rows(num_wanted);
+    set_num_rows(num_wanted, state_.num_vector_logits);
     input_ = input_is_normed ? normed_ : x_;
     // Rows ascend, so that packing them in place overwrites only what has been read. Shared
     // buffers are packed by one lane; the barrier after attention shows them to all.
@@ -325,13 +326,13 @@ void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
                           spec.hidden};
     const std::array<MatmulTarget, 2> both = {gate, up};
     const std::span<const MatmulTarget> targets(both);
-    matmul(lane_, kernels_, memory_.matmul, input_, buffers_.dim, num_rows_,
+    matmul(lane_, kernels_, memory_.matmul, all_rows(input_, buffers_.dim),
            spec.gated ? targets : targets.subspan(1));
     activate_rows(spec, num_rows_, spec.hidden);
 
     // down
     const MatmulTarget down{&weights.down, weights.b_down.data, buffers_.ffn_out, buffers_.dim};
-    matmul(lane_, kernels_, memory_.matmul, buffers_.gate, spec.hidden, num_rows_, {&down, 1});
+    matmul(lane_, kernels_, memory_.matmul, all_rows(buffers_.gate, spec.hidden), {&down, 1});
     add_up(buffers_.ffn_out);
 }
 
@@ -341,7 +342,7 @@ void Forward::activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidde
         activate(spec, buffers_.gate + begin, spec.gated ? buffers_.up + begin : nullptr,
                  end - begin);
     };
-    if (num_rows_ == 1) {
+    if (num_rows_ == num_vector_rows_) {
         // Each lane goes on with the values that it has computed itself.
         const Lane::Range own = vector_share(lane_, static_cast<uint32_t>(hidden));
         for (size_t row = 0; row < num_rows; ++row)
@@ -406,7 +407,7 @@ void Forward::head() {
 
     // logits
     const MatmulTarget logits{&weights_.head, weights_.head_bias.data, buffers_.logits, num_vocab};
-    multiply(normed_, dim, num_logits, {&logits, 1}, Precision::fine);
+    multiply({normed_, dim, num_logits, state_.num_vector_logits}, {&logits, 1}, Precision::fine);
     const size_t total = num_logits * num_vocab;
     const size_t begin = total * lane_.index / lane_.count;
     const size_t end = total * (lane_.index + 1) / lane_.count;
@@ -475,9 +476,13 @@ void Forward::add_rows(const float* branch, const NormWeights& post_norm) {
     }
 }
 
-void Forward::multiply(const float* x, size_t x_stride, uint32_t num_rows,
-                       std::span<const MatmulTarget> targets, Precision precision) {
-    matmul(lane_, kernels_, memory_.matmul, x, x_stride, num_rows, targets, precision);
+MatmulInput Forward::all_rows(const float* x, size_t stride) const {
+    return {x, stride, num_rows_, num_vector_rows_};
+}
+
+void Forward::multiply(const MatmulInput& input, std::span<const MatmulTarget> targets,
+                       Precision precision) {
+    matmul(lane_, kernels_, memory_.matmul, input, targets, precision);
     lane_.barrier();
 }
 

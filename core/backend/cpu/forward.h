@@ -34,6 +34,8 @@ struct StepState {
     const Step* step = nullptr;
     float* all_logits = nullptr;  ///< [logit rows][all tokens], where there are several ranks.
     uint32_t num_rows = 0;
+    uint32_t num_vector_rows = 0;    ///< Rows from the front, of slices of few rows.
+    uint32_t num_vector_logits = 0;  ///< Wanted rows from the front, where a slice wants few.
     bool use_long_rope = false;
     bool find_nonfinite = false;  ///< Second run of a failed step: look for the first bad layer.
     std::atomic<bool> is_cancelled = false;
@@ -77,11 +79,12 @@ class Forward {
     void add_rows(const float* branch, const NormWeights& post_norm);
     void activate(const FfnSpec& spec, float* gate, const float* up, size_t n) const;
     void activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden);
-    void multiply(const float* x, size_t x_stride, uint32_t num_rows,
-                  std::span<const MatmulTarget> targets, Precision precision = Precision::normal);
+    void multiply(const MatmulInput& input, std::span<const MatmulTarget> targets,
+                  Precision precision = Precision::normal);
+    [[nodiscard]] MatmulInput all_rows(const float* x, size_t stride) const;
     void norm_q_and_k(const AttentionSpec& spec, const LayerWeights& weights, uint32_t row,
                       float* q, float* k) const;
-    void set_num_rows(uint32_t num_rows);
+    void set_num_rows(uint32_t num_rows, uint32_t num_vector_rows);
     void settle() const;  // what lanes wrote for shared rows becomes visible
     void look_for_nonfinite(uint32_t layer);
 
@@ -116,11 +119,12 @@ class Forward {
     Communicator* others_;
     const LaneBuffers& own_;
 
-    uint32_t num_rows_ = 0;     // rows in work: the step's, at the end only those with logits
-    bool few_ = false;          // each lane works on all rows in its own buffers
-    Lane::Range rows_{};        // rows whose elementwise work is this lane's
-    float* x_ = nullptr;        // residual stream [num_rows][dim], own or shared
-    float* normed_ = nullptr;   // [num_rows][dim], own or shared
+    uint32_t num_rows_ = 0;         // rows in work: the step's, at the end only those with logits
+    uint32_t num_vector_rows_ = 0;  // of these, from the front, multiplied as in decoding
+    bool few_ = false;              // each lane works on all rows in its own buffers
+    Lane::Range rows_{};            // rows whose elementwise work is this lane's
+    float* x_ = nullptr;            // residual stream [num_rows][dim], own or shared
+    float* normed_ = nullptr;       // [num_rows][dim], own or shared
     const float* input_;        // input of the next products: normed_, or x_ where there is no norm
     const float* q_ = nullptr;  // rotated queries of all rows of the step, own or shared
     bool is_narrowed_ = false;  // row i is that of the i-th wanted logits

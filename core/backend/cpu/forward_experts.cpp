@@ -15,7 +15,7 @@ void Forward::route(const ExpertSpec& spec, const LayerWeights& weights) {
     const size_t num_experts = spec.num_experts, num_used = spec.num_used;
     const MatmulTarget router{&weights.router, weights.router_bias.data, buffers_.router_logits,
                               num_experts};
-    multiply(input_, buffers_.dim, num_rows_, {&router, 1}, Precision::fine);
+    multiply(all_rows(input_, buffers_.dim), {&router, 1}, Precision::fine);
 
     const Lane::Range rows = lane_.share(num_rows_);
     for (uint32_t row = rows.begin; row < rows.end; ++row)
@@ -62,9 +62,13 @@ void Forward::run_experts(const FfnSpec& ffn, const LayerWeights& weights) {
             const uint32_t begin = buffers_.first_slot[e];
             const uint32_t count = buffers_.first_slot[e + 1] - begin;
             if (count == 0) continue;
-            // Products of several rows pack them into shared memory, one product at a time.
-            if (count > 1 && std::exchange(packs_rows, true)) lane_.barrier();
-            run(e, begin, count);
+            // The slots of an expert are in the order of their rows.
+            uint32_t num_vectors = 0;
+            while (num_vectors < count && buffers_.slot_row[begin + num_vectors] < num_vector_rows_)
+                ++num_vectors;
+            // Products of other rows pack them into shared memory, one product at a time.
+            if (count > num_vectors && std::exchange(packs_rows, true)) lane_.barrier();
+            run(e, begin, count, num_vectors);
         }
     };
     const auto bias_of = [](const std::vector<WeightVector>& biases, uint32_t e) {
@@ -72,7 +76,7 @@ void Forward::run_experts(const FfnSpec& ffn, const LayerWeights& weights) {
     };
 
     // gate, up
-    for_each_used([&](uint32_t e, size_t begin, uint32_t count) {
+    for_each_used([&](uint32_t e, size_t begin, uint32_t count, uint32_t num_vectors) {
         float* gate_out = buffers_.gate + begin * hidden;
         float* up_out = (ffn.gated ? buffers_.up : buffers_.gate) + begin * hidden;
         std::array<MatmulTarget, 2> both;
@@ -81,17 +85,17 @@ void Forward::run_experts(const FfnSpec& ffn, const LayerWeights& weights) {
             both[1] = {&weights.expert_gate[e], bias_of(weights.b_expert_gate, e), gate_out,
                        hidden};
         const std::span<const MatmulTarget> targets(both.data(), ffn.gated ? 2 : 1);
-        matmul(lane_, kernels_, memory_.matmul, buffers_.expert_in + begin * dim, dim, count,
-               targets);
+        matmul(lane_, kernels_, memory_.matmul,
+               {buffers_.expert_in + begin * dim, dim, count, num_vectors}, targets);
     });
     activate_rows(ffn, num_slots, hidden);
 
     // down
-    for_each_used([&](uint32_t e, size_t begin, uint32_t count) {
+    for_each_used([&](uint32_t e, size_t begin, uint32_t count, uint32_t num_vectors) {
         const MatmulTarget down{&weights.expert_down[e], bias_of(weights.b_expert_down, e),
                                 buffers_.expert_out + begin * dim, dim};
-        matmul(lane_, kernels_, memory_.matmul, buffers_.gate + begin * hidden, hidden, count,
-               {&down, 1});
+        matmul(lane_, kernels_, memory_.matmul,
+               {buffers_.gate + begin * hidden, hidden, count, num_vectors}, {&down, 1});
     });
     lane_.barrier();
 
@@ -125,11 +129,11 @@ void Forward::run_shared_expert(const FfnSpec& ffn, const LayerWeights& weights)
     if (ffn.gated) targets[num_targets++] = {&weights.shared_gate, nullptr, buffers_.gate, hidden};
     if (spec.shared_gate)
         targets[num_targets++] = {&weights.shared_router, nullptr, buffers_.shared_gate, 1};
-    matmul(lane_, kernels_, memory_.matmul, input_, dim, num_rows_,
+    matmul(lane_, kernels_, memory_.matmul, all_rows(input_, dim),
            std::span<const MatmulTarget>(targets.data(), num_targets));
     activate_rows(ffn, num_rows_, hidden);
     const MatmulTarget down{&weights.shared_down, nullptr, buffers_.expert_in, dim};
-    multiply(buffers_.gate, hidden, num_rows_, {&down, 1});
+    multiply(all_rows(buffers_.gate, hidden), {&down, 1});
 }
 
 }  // namespace hokku::cpu

@@ -45,8 +45,8 @@ void MatmulScratch::State::lay_out(BufferLayout& layout) {
         LaneScratch lane;
         lane.weight_panel = layout.take<float>(kFloatPanelRows * kFloatPanelDepth);
         lane.row_copy = layout.take<uint8_t>(max_in * sizeof(float) + kRowOverread);
-        lane.vector = take_vector(layout, max_in);
-        lane.residual = take_vector(layout, max_fine_in);
+        for (GemvVector& vector : lane.vectors) vector = take_vector(layout, max_in);
+        for (GemvVector& vector : lane.residuals) vector = take_vector(layout, max_fine_in);
         lane.panel.codes = layout.take<uint8_t>(kGemmDepth * kGemmGroup);
         lane.panel.scales = layout.take<float>((kGemmDepth / 16 + 2) * kGemmGroup);
         lane.panel.mins = layout.take<float>((kGemmDepth / 32 + 2) * kGemmGroup);
@@ -82,35 +82,20 @@ Result<MatmulScratch> MatmulScratch::create(const MatmulLimits& limits) {
 void add_bias(const Product& product, const MatmulTarget& target, uint32_t begin, uint32_t end) {
     if (!target.bias) return;
     for (uint32_t row = 0; row < product.num_rows; ++row) {
-        float* out = target.out + row * target.out_stride;
+        float* out = product.out(target) + row * target.out_stride;
         for (uint32_t i = begin; i < end; ++i) out[i] += target.bias[i];
     }
 }
 
 namespace {
 
-/// Rows of x up to which passing over the weights once for each is faster than dequantising them
-/// (estimated: a scalar decoder takes about as long as eight products in place).
-constexpr uint32_t kMaxGemvRows = 8;
-
 /// The product over no values: the bias alone. This lane's share.
 void multiply_nothing(const Product& product, const MatmulTarget& target) {
     const Lane::Range range = vector_share(product.lane, target.weight->rows);
     for (uint32_t row = 0; row < product.num_rows; ++row)
-        std::fill_n(target.out + row * target.out_stride + range.begin, range.end - range.begin,
-                    0.0f);
+        std::fill_n(product.out(target) + row * target.out_stride + range.begin,
+                    range.end - range.begin, 0.0f);
     add_bias(product, target, range.begin, range.end);
-}
-
-/// A few rows of x and a type without GEMM kernel.
-void multiply_each_row(const Product& product, MatmulTarget target) {
-    Product row = product;
-    row.num_rows = 1;
-    for (uint32_t i = 0; i < product.num_rows; ++i) {
-        multiply_vector(row, {&target, 1});
-        row.x += product.x_stride;
-        target.out += target.out_stride;
-    }
 }
 
 }  // namespace
@@ -119,29 +104,32 @@ Lane::Range vector_share(const Lane& lane, uint32_t num_weights) {
     return lane.share(num_weights, kDotWeights);
 }
 
-void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch, const float* x,
-            size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets,
-            Precision precision) {
+void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch,
+            const MatmulInput& input, std::span<const MatmulTarget> targets, Precision precision) {
     MatmulScratch::State& state = scratch.state();
-    const Product product{lane,     *kernels.matmul, state.lanes[lane.index],     x,
-                          x_stride, num_rows,        precision == Precision::fine};
+    const uint32_t num_rows = input.num_rows;
+    const uint32_t num_vectors = std::min(input.num_vector_rows, num_rows);
+    const Product product{lane, *kernels.matmul, state.lanes[lane.index],     input.x, input.stride,
+                          0,    num_rows,        precision == Precision::fine};
     if (targets.front().weight->cols == 0) {  // A rank without values of its own.
         for (const MatmulTarget& target : targets) multiply_nothing(product, target);
         return;
     }
-    if (num_rows == 1) return multiply_vector(product, targets);
     bool has_gemm = false;
     for (const MatmulTarget& target : targets) {
         const auto type = static_cast<uint32_t>(target.weight->type);
-        if (product.kernels.gemm[type].run) {
-            has_gemm = true;
-        } else if (product.kernels.gemv[type].run && num_rows <= kMaxGemvRows) {
-            multiply_each_row(product, target);
-        } else {
-            multiply_floats(product, target);
-        }
+        const bool is_gemm = product.kernels.gemm[type].run != nullptr;
+        has_gemm |= is_gemm;
+        // What the kernels of the type leave.
+        const uint32_t begin = product.kernels.gemv[type].run ? num_vectors : 0;
+        const uint32_t end = is_gemm ? num_vectors : num_rows;
+        if (begin < end) multiply_floats(product.rows(begin, end), target);
     }
-    if (has_gemm) multiply_matrices(product, state, targets);
+    for (uint32_t first = 0; first < num_vectors; first += kMaxGemvVectors)
+        multiply_vectors(product.rows(first, std::min(first + kMaxGemvVectors, num_vectors)),
+                         targets);
+    if (has_gemm && num_vectors < num_rows)
+        multiply_matrices(product.rows(num_vectors, num_rows), state, targets);
 }
 
 }  // namespace hokku::cpu

@@ -15,6 +15,16 @@
 
 namespace hokku::cpu {
 
+/// The rows that a group of products shares.
+struct MatmulInput {
+    const float* x = nullptr;  ///< [num_rows, in] f32, row-major.
+    size_t stride = 0;         ///< Floats between rows of x.
+    uint32_t num_rows = 0;
+    /// Rows from the front that are multiplied in place, as in decoding. What comes out of a row
+    /// does not depend on the other rows, but on which of the two ways it goes.
+    uint32_t num_vector_rows = 0;
+};
+
 /// One product of a group that shares its input.
 struct MatmulTarget {
     const WeightMatrix* weight = nullptr;  ///< [out, in]
@@ -57,20 +67,18 @@ enum class Precision {
              ///< which waits for the weights, hardly more.
 };
 
-/// With one row of x: the outputs of a target of `num_weights` rows that this lane computes. It may
-/// go on with them without a barrier.
+/// Without rows but vector rows: the outputs of a target of `num_weights` rows that this lane
+/// computes. It may go on with them without a barrier.
 Lane::Range vector_share(const Lane& lane, uint32_t num_weights);
 
 /// All lanes call it with equal arguments. x and what it points to must be complete before the
-/// call (barrier first); the outputs are complete after the next barrier. Between two calls of
-/// more than one row there must be a barrier, for they pack rows into the same memory. x may be a
-/// copy of each lane's own as long as all hold the same values. A weight may have no columns: its
-/// outputs are the bias.
+/// call (barrier first); the outputs are complete after the next barrier. Between two calls with
+/// other than vector rows there must be a barrier, for they pack rows into the same memory. x may
+/// be a copy of each lane's own as long as all hold the same values.
 ///
-/// Shapes : x [num_rows, in] f32, row-major, x_stride floats between rows.
 /// Threads: by all lanes of one team at once. No allocation.
-void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch, const float* x,
-            size_t x_stride, uint32_t num_rows, std::span<const MatmulTarget> targets,
+void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch,
+            const MatmulInput& input, std::span<const MatmulTarget> targets,
             Precision precision = Precision::normal);
 
 }  // namespace hokku::cpu

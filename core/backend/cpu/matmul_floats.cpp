@@ -47,7 +47,7 @@ void multiply_panel(const Product& product, const MatmulTarget& target, const Pa
         for (uint32_t i = 0; i < panel.count; i += kDotWeights) {
             call.weights = product.scratch.weight_panel + i * panel.depth;
             call.num_weights = std::min(kDotWeights, panel.count - i);
-            call.out = target.out + row * target.out_stride + panel.first + i;
+            call.out = product.out(target) + row * target.out_stride + panel.first + i;
             product.kernels.dot_rows(call);
         }
     }

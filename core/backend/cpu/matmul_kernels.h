@@ -25,7 +25,7 @@ struct DotCall {
 };
 inline constexpr uint32_t kDotWeights = 8;
 
-// --- One row of x (decode): GEMV over blocks in place --------------------------------------------
+// --- A few rows of x (decode): GEMV over blocks in place -----------------------------------------
 
 /// Orders in which kernels want the codes, scales and sums of a vector. Each kernel set has its
 /// own; its activations.cpp describes them.
@@ -56,17 +56,24 @@ static constexpr size_t gemv_part_bytes(size_t n) {
     return (n + 511) / 256 * 256;
 }
 
+/// Vectors of one call: the weights are read once for all of them.
+inline constexpr uint32_t kMaxGemvVectors = 8;
+
 struct GemvCall {
-    const uint8_t* weights = nullptr;  ///< First row; rows follow each other.
-    size_t row_stride = 0;             ///< Bytes from one row to the next.
-    uint32_t num_rows = 0;             ///< Weight rows of this call.
-    size_t n = 0;                      ///< Values per row.
-    const GemvVector* vector = nullptr;
-    const GemvVector* residual = nullptr;  ///< Null, or what quantising left of x, quantised too.
-    const float* x = nullptr;              ///< The vector itself (layout floats).
-    float* out = nullptr;                  ///< [num_rows]
+    const uint8_t* weights = nullptr;       ///< First row.
+    size_t row_stride = 0;                  ///< Bytes from one row to the next.
+    uint32_t num_rows = 0;                  ///< Weight rows of this call.
+    size_t n = 0;                           ///< Values per row.
+    uint32_t num_vectors = 1;               ///< 1..kMaxGemvVectors
+    const GemvVector* vectors = nullptr;    ///< [num_vectors]
+    const GemvVector* residuals = nullptr;  ///< Null, or what quantising left, quantised too.
+    const float* x = nullptr;               ///< The vectors themselves (layout floats).
+    size_t x_stride = 0;
+    float* out = nullptr;  ///< out[vector * out_stride + row]
+    size_t out_stride = 0;
 };
 
+/// What comes out for a vector does not depend on the others of its call.
 struct GemvKernel {
     void (*run)(const GemvCall& call) = nullptr;  ///< Null: the type has no such kernel.
     VectorLayout layout = VectorLayout::floats;

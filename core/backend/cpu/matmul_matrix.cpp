@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several rows of x (prefill): they are quantised once, then groups of weight rows are unpacked and
+// Many rows of x (prefill): they are quantised once, then groups of weight rows are unpacked and
 // multiplied with all of them.
 #include <algorithm>
 
@@ -59,7 +59,7 @@ void multiply_panel(const Product& product, const WeightGroup& group, const Gemm
     const uint32_t num_tiles = (product.num_rows + rows.tile - 1) / rows.tile;
     for (uint32_t tile = 0; tile < num_tiles; ++tile) {
         call.tile_index = tile;
-        call.out = target.out + size_t{tile} * rows.tile * target.out_stride + group.first;
+        call.out = product.out(target) + size_t{tile} * rows.tile * target.out_stride + group.first;
         group.kernel->run(call);
     }
 }

@@ -19,7 +19,7 @@ inline constexpr size_t kFloatPanelRows = 64, kFloatPanelDepth = 1024;
 struct LaneScratch {
     float* weight_panel = nullptr;  ///< [kFloatPanelRows][kFloatPanelDepth]
     uint8_t* row_copy = nullptr;    ///< One weight row in blocks and kRowOverread bytes.
-    GemvVector vector, residual;
+    GemvVector vectors[kMaxGemvVectors], residuals[kMaxGemvVectors];
     GemmPanel panel;
     uint64_t num_gemms = 0;  ///< Begun by this lane.
 };
@@ -36,15 +36,28 @@ struct MatmulScratch::State {
     void lay_out(BufferLayout& layout);
 };
 
-/// What a call of matmul() is about.
+/// What a call of matmul() is about, or some rows of it.
 struct Product {
     const Lane& lane;
     const MatmulKernels& kernels;
     LaneScratch& scratch;
     const float* x;
     size_t x_stride;
+    uint32_t first_row;  ///< Of the outputs; x points to that row.
     uint32_t num_rows;
     bool is_fine;
+
+    [[nodiscard]] Product rows(uint32_t begin, uint32_t end) const {
+        Product part = *this;
+        part.x += begin * x_stride;
+        part.first_row += begin;
+        part.num_rows = end - begin;
+        return part;
+    }
+    /// Outputs of the first row.
+    [[nodiscard]] float* out(const MatmulTarget& target) const {
+        return target.out + first_row * target.out_stride;
+    }
 };
 
 inline const uint8_t* row_of(const WeightMatrix& weight, uint32_t row) {
@@ -57,10 +70,11 @@ void add_bias(const Product& product, const MatmulTarget& target, uint32_t begin
 /// This lane's weight rows, dequantised exactly; any type, any number of rows.
 void multiply_floats(const Product& product, const MatmulTarget& target);
 
-/// One row of x: this lane's weight rows in place. Types without kernel go the float path.
-void multiply_vector(const Product& product, std::span<const MatmulTarget> targets);
+/// A few rows of x, for the targets whose types have a GEMV kernel: this lane's weight rows in
+/// place.
+void multiply_vectors(const Product& product, std::span<const MatmulTarget> targets);
 
-/// Several rows of x, for the targets whose types have a GEMM kernel. All lanes together.
+/// Many rows of x, for the targets whose types have a GEMM kernel. All lanes together.
 void multiply_matrices(const Product& product, MatmulScratch::State& state,
                        std::span<const MatmulTarget> targets);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GEMV for one row of x: blocks are read in place, in four streams per lane. Four rows far apart
+// GEMV for a few rows of x: blocks are read in place, in four streams per lane. Four rows far apart
 // keep four linear streams for the prefetcher; four adjacent rows would defeat it (measured on
-// Zen 4: 95-105 % of the read bandwidth against 26-60 %).
+// Zen 4: 95-105 % of the read bandwidth against 26-60 %). Several vectors share what is unpacked;
+// each is summed up in the same order as alone.
 #include "backend/cpu/avx512/gemv_steps.h"
 #include "backend/cpu/avx512/tables.h"
 #include "gguf/tensor_type.h"
@@ -20,51 +21,74 @@ HOKKU_INLINE __m512 run_step(__m512 sum, const uint8_t* p, const GemvVector& v,
     return kHasResidual ? Step::run(sum, p, residual, step, lanes) : sum;
 }
 
-/// Dot products of kStreams rows that lie stream_bytes apart, as 16 partial sums each.
-template <class Step, bool kHasResidual, uint32_t kCount>
-HOKKU_INLINE void run_rows(const GemvCall& call, const uint8_t* first, size_t stream_bytes,
-                           __m512 (&sums)[kCount]) {
+/// Dot products of kCount rows that lie stream_bytes apart with kVectors vectors, as 16 partial
+/// sums each.
+template <class Step, bool kHasResidual, uint32_t kVectors, uint32_t kCount>
+HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t* first,
+                           size_t stream_bytes, __m512 (&sums)[kVectors][kCount]) {
     const size_t num_full = call.n / Step::kValues, rest = call.n % Step::kValues;
-    const GemvVector v = *call.vector, residual = kHasResidual ? *call.residual : GemvVector{};
-    for (__m512& sum : sums) sum = _mm512_setzero_ps();
-    for (size_t step = 0; step < num_full; ++step, first += Step::kBytes) {
+    GemvVector v[kVectors], residual[kVectors];
+    for (uint32_t i = 0; i < kVectors; ++i) {
+        v[i] = call.vectors[vector + i];
+        if (kHasResidual) residual[i] = call.residuals[vector + i];
+        for (__m512& sum : sums[i]) sum = _mm512_setzero_ps();
+    }
+    const auto run_steps = [&](size_t step, __mmask16 lanes) HOKKU_LAMBDA {
 #pragma GCC unroll 4
         for (uint32_t s = 0; s < kCount; ++s) {
-            sums[s] = run_step<Step, kHasResidual>(sums[s], first + s * stream_bytes, v, residual,
-                                                   step, 0xffff);
+#pragma GCC unroll 4
+            for (uint32_t i = 0; i < kVectors; ++i)
+                sums[i][s] = run_step<Step, kHasResidual>(sums[i][s], first + s * stream_bytes,
+                                                          v[i], residual[i], step, lanes);
         }
-    }
-    if (Step::kMaskLanes == 0 || rest == 0) return;
-    const __mmask16 lanes = first_lanes(rest / 32 * Step::kMaskLanes);
-    for (uint32_t s = 0; s < kCount; ++s) {
-        sums[s] = run_step<Step, kHasResidual>(sums[s], first + s * stream_bytes, v, residual,
-                                               num_full, lanes);
+    };
+    for (size_t step = 0; step < num_full; ++step, first += Step::kBytes) run_steps(step, 0xffff);
+    if (Step::kMaskLanes > 0 && rest > 0)
+        run_steps(num_full, first_lanes(rest / 32 * Step::kMaskLanes));
+}
+
+/// Row `row` of each stream with vectors from `vector` on.
+template <class Step, bool kHasResidual, uint32_t kVectors>
+void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t stream_rows) {
+    __m512 sums[kVectors][kStreams];
+    run_rows<Step, kHasResidual>(call, vector, call.weights + row * call.row_stride,
+                                 stream_rows * call.row_stride, sums);
+    for (uint32_t i = 0; i < kVectors; ++i) {
+        alignas(16) float dots[kStreams];
+        _mm_store_ps(dots, sum4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]));
+        float* out = call.out + (vector + i) * call.out_stride + row;
+        for (uint32_t s = 0; s < kStreams; ++s) out[s * stream_rows] = dots[s];
     }
 }
 
 template <class Step, bool kHasResidual>
 void gemv_rows(const GemvCall& call) {
     const uint32_t stream_rows = call.num_rows / kStreams;
-    const size_t stream_bytes = stream_rows * call.row_stride;
     for (uint32_t row = 0; row < stream_rows; ++row) {
-        __m512 sums[kStreams];
-        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_stride, stream_bytes,
-                                     sums);
-        alignas(16) float dots[kStreams];
-        _mm_store_ps(dots, sum4(sums[0], sums[1], sums[2], sums[3]));
-        for (uint32_t s = 0; s < kStreams; ++s) call.out[s * stream_rows + row] = dots[s];
+        // For all vectors at once the registers do not suffice; the row stays in the L1 cache.
+        uint32_t vector = 0;
+        for (; vector + 4 <= call.num_vectors; vector += 4)
+            gemv_streams<Step, kHasResidual, 4>(call, vector, row, stream_rows);
+        for (; vector + 2 <= call.num_vectors; vector += 2)
+            gemv_streams<Step, kHasResidual, 2>(call, vector, row, stream_rows);
+        if (vector < call.num_vectors)
+            gemv_streams<Step, kHasResidual, 1>(call, vector, row, stream_rows);
     }
     for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
-        __m512 sums[1];
-        run_rows<Step, kHasResidual>(call, call.weights + row * call.row_stride, 0, sums);
-        const __m512 zero = _mm512_setzero_ps();  // Same order of addition as with four streams.
-        call.out[row] = _mm_cvtss_f32(sum4(sums[0], zero, zero, zero));
+        for (uint32_t vector = 0; vector < call.num_vectors; ++vector) {
+            __m512 sums[1][1];
+            run_rows<Step, kHasResidual>(call, vector, call.weights + row * call.row_stride, 0,
+                                         sums);
+            const __m512 zero = _mm512_setzero_ps();  // Same order of addition as with streams.
+            call.out[vector * call.out_stride + row] =
+                _mm_cvtss_f32(sum4(sums[0][0], zero, zero, zero));
+        }
     }
 }
 
 template <class Step>
 void gemv(const GemvCall& call) {
-    call.residual ? gemv_rows<Step, true>(call) : gemv_rows<Step, false>(call);
+    call.residuals ? gemv_rows<Step, true>(call) : gemv_rows<Step, false>(call);
 }
 
 template <class Step>
@@ -102,19 +126,19 @@ struct LoadBf16 {
 };
 
 template <class Load>
-float float_row(const GemvCall& call, const uint8_t* row) {
+float float_row(const GemvCall& call, const float* x, const uint8_t* row) {
     __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
     size_t i = 0;
     for (; i + 32 <= call.n; i += 32) {
         for (size_t k = 0; k < 2; ++k) {
             sums[k] = _mm512_fmadd_ps(Load::run(row + (i + 16 * k) * Load::kBytes),
-                                      _mm512_loadu_ps(call.x + i + 16 * k), sums[k]);
+                                      _mm512_loadu_ps(x + i + 16 * k), sums[k]);
         }
     }
     for (; i < call.n; i += 16) {
         const __mmask16 lanes = first_lanes(call.n - i);
         sums[0] = _mm512_fmadd_ps(Load::run_some(row + i * Load::kBytes, lanes),
-                                  _mm512_maskz_loadu_ps(lanes, call.x + i), sums[0]);
+                                  _mm512_maskz_loadu_ps(lanes, x + i), sums[0]);
     }
     return _mm512_reduce_add_ps(_mm512_add_ps(sums[0], sums[1]));
 }
@@ -122,7 +146,9 @@ float float_row(const GemvCall& call, const uint8_t* row) {
 template <class Load>
 void float_gemv(const GemvCall& call) {
     for (uint32_t row = 0; row < call.num_rows; ++row) {
-        call.out[row] = float_row<Load>(call, call.weights + row * call.row_stride);
+        for (uint32_t vector = 0; vector < call.num_vectors; ++vector)
+            call.out[vector * call.out_stride + row] = float_row<Load>(
+                call, call.x + vector * call.x_stride, call.weights + row * call.row_stride);
     }
 }
 
