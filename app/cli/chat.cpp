@@ -12,6 +12,7 @@
 #include "generation.h"
 #include "model_options.h"
 #include "sampling_flags.h"
+#include "session.h"
 
 namespace hokku::cli {
 
@@ -21,7 +22,8 @@ struct ChatOptions {
     ModelOptions model;
     SamplingFlags sampling;
     ConstraintFlags constraints;
-    std::string system, first;
+    std::string system, first, session;
+    uint64_t cache_mb = ChatCache::kDefaultLimitBytes >> 20;
     uint32_t max_tokens = 0;
 };
 
@@ -37,13 +39,31 @@ constexpr std::string_view kHelp =
 class Chat {
   public:
     Chat(LoadedModel& loaded, const ChatOptions& options, SamplingOptions sampling,
-         std::vector<ConstraintSpec> constraints)
+         std::vector<ConstraintSpec> constraints, const Session* session)
         : loaded_(loaded),
           sampling_(std::move(sampling)),
           constraints_(std::move(constraints)),
           max_tokens_(options.max_tokens),
+          session_(session),
           system_(options.system) {
         reset();
+    }
+
+    /// Goes on with a conversation that was kept. Another system message takes the old one's place.
+    void resume(Conversation conversation) {
+        if (system_.empty()) system_ = std::move(conversation.system);
+        reset();
+        for (ChatMessage& message : conversation.messages) messages_.push_back(std::move(message));
+        session_->restore_context(*loaded_.engine);
+    }
+
+    /// Keeps what the next message will start from.
+    void save_context() {
+        if (session_ == nullptr || !is_changed_) return;
+        GenerationRequest request;
+        request.messages = messages_;
+        const auto tokens = loaded_.engine->tokenize_request(request);
+        if (tokens) session_->save_context(*loaded_.engine, *tokens);
     }
 
     /// Returns false when the chat is over.
@@ -77,6 +97,15 @@ class Chat {
         if (!system_.empty()) messages_.push_back({"system", system_});
     }
 
+    void save_conversation() {
+        if (session_ == nullptr) return;
+        is_changed_ = true;
+        Conversation conversation{system_, messages_};
+        if (!system_.empty()) conversation.messages.erase(conversation.messages.begin());
+        const Result<void> saved = session_->save(conversation);
+        if (!saved) write_message(saved.error().message());
+    }
+
     bool again() {
         while (!messages_.empty() && messages_.back().role == "assistant") messages_.pop_back();
         if (messages_.empty() || messages_.back().role != "user") {
@@ -104,6 +133,7 @@ class Chat {
         }
         messages_.push_back({"assistant", result.text});
         write_result("\n");
+        save_conversation();
         if (isatty(STDERR_FILENO) != 0) {
             std::fprintf(stderr, "\033[2m(%s)\033[0m\n", summary_of(result).c_str());
         }
@@ -119,8 +149,10 @@ class Chat {
     SamplingOptions sampling_;
     std::vector<ConstraintSpec> constraints_;
     uint32_t max_tokens_;
+    const Session* session_;  // null: nothing is kept
     std::string system_;
     std::vector<ChatMessage> messages_;
+    bool is_changed_ = false;  // since it was resumed
     bool has_failed_ = false;
 };
 
@@ -142,19 +174,8 @@ Result<std::optional<std::string>> read_message(bool is_interactive) {
     return std::optional(message);
 }
 
-int chat(const ChatOptions& options) {
-    Result<SamplingOptions> sampling = sampling_options(options.sampling);
-    if (!sampling) return fail_arguments(sampling.error());
-    Result<std::vector<ConstraintSpec>> constraints = constraint_specs(options.constraints);
-    if (!constraints) return fail_arguments(constraints.error());
-    Result<LoadedModel> loaded = load_model(options.model);
-    if (!loaded) return fail(loaded.error());
-    const bool is_interactive = isatty(STDIN_FILENO) != 0;
-    if (is_interactive) {
-        std::fprintf(stderr, "%s on %s. /help lists the commands.\n",
-                     loaded->info.path.stem().c_str(), loaded->info.device.c_str());
-    }
-    Chat conversation(*loaded, options, std::move(*sampling), std::move(*constraints));
+/// Everything that is said, until it is over.
+int talk(Chat& conversation, const ChatOptions& options, bool is_interactive) {
     if (!options.first.empty()) {
         std::fprintf(stderr, "> %s\n", options.first.c_str());
         if (!conversation.handle(options.first)) return kDone;
@@ -167,6 +188,43 @@ int chat(const ChatOptions& options) {
     }
     if (is_interactive) std::fputs("\n", stderr);
     return !is_interactive && conversation.has_failed() ? kFailed : kDone;
+}
+
+/// The named chat and what was said in it, if there is a name.
+Result<void> open_session(const ChatOptions& options, std::optional<Session>& session,
+                          std::optional<Conversation>& conversation) {
+    if (options.session.empty()) return {};
+    Result<Session> opened = Session::open(options.session, options.cache_mb << 20);
+    if (!opened) return opened.error();
+    session.emplace(std::move(*opened));
+    Result<std::optional<Conversation>> loaded = session->load();
+    if (!loaded) return loaded.error();
+    conversation = std::move(*loaded);
+    return {};
+}
+
+int chat(const ChatOptions& options) {
+    Result<SamplingOptions> sampling = sampling_options(options.sampling);
+    if (!sampling) return fail_arguments(sampling.error());
+    Result<std::vector<ConstraintSpec>> constraints = constraint_specs(options.constraints);
+    if (!constraints) return fail_arguments(constraints.error());
+    std::optional<Session> session;
+    std::optional<Conversation> saved;
+    if (Result<void> opened = open_session(options, session, saved); !opened)
+        return fail_arguments(opened.error());
+    Result<LoadedModel> loaded = load_model(options.model);
+    if (!loaded) return fail(loaded.error());
+    const bool is_interactive = isatty(STDIN_FILENO) != 0;
+    if (is_interactive) {
+        std::fprintf(stderr, "%s on %s. /help lists the commands.\n",
+                     loaded->info.path.stem().c_str(), loaded->info.device.c_str());
+    }
+    Chat conversation(*loaded, options, std::move(*sampling), std::move(*constraints),
+                      session ? &*session : nullptr);
+    if (saved) conversation.resume(std::move(*saved));
+    const int code = talk(conversation, options, is_interactive);
+    conversation.save_context();
+    return code;
 }
 
 }  // namespace
@@ -183,6 +241,17 @@ void add_chat(CLI::App& app, Action& chosen) {
                      "Most tokens of an answer; 0: until the context is full")
         ->type_name("N")
         ->transform(is_whole(0, kMostUint32));
+    command
+        ->add_option("--session", options->session,
+                     "Keep the chat under this name, and go on with it if there is one")
+        ->type_name("NAME");
+    command
+        ->add_option("--session-cache", options->cache_mb,
+                     "Most megabytes that contexts of kept chats take together; the ones used "
+                     "longest ago go first")
+        ->type_name("MB")
+        ->capture_default_str()
+        ->transform(is_whole(0, 1 << 30));
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);
     command->callback([&chosen, options] { chosen = [options] { return chat(*options); }; });

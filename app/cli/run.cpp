@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 
 #include "commands.h"
 #include "console.h"
@@ -29,11 +31,12 @@ struct RunOptions {
     ConstraintFlags constraints;
     std::optional<std::string> prompt;
     std::optional<std::string> tokens;
-    std::string prompt_file, system;
+    std::string prompt_file, system, prompt_cache;
     std::vector<std::string> stop;
     uint32_t max_tokens = 0;
     uint32_t num_continuations = 1;
     bool raw = false, parse_special = false, json = false;
+    bool prompt_cache_ro = false;
 };
 
 Result<GenerationRequest> make_request(const RunOptions& options) {
@@ -114,14 +117,47 @@ int run_several(const RunOptions& options, LoadedModel& loaded, GenerationReques
     return is_whole ? kDone : kFailed;
 }
 
+/// What a file holds of a prompt costs time when it is missing or does not fit, but no text.
+class PromptCache {
+  public:
+    PromptCache(const RunOptions& options, Engine& engine)
+        : path_(options.prompt_cache), is_kept_(!options.prompt_cache_ro), engine_(engine) {
+        std::error_code error;
+        if (path_.empty() || !std::filesystem::exists(path_, error)) return;
+        const Result<SavedChat> restored = engine_.restore_chat(path_);
+        if (!restored)
+            write_message("the prompt will be read again: " + restored.error().message());
+    }
+    /// Keeps the prompt and its answer.
+    void save(const GenerationRequest& request, const std::vector<TokenId>& answer) {
+        if (path_.empty() || !is_kept_) return;
+        Result<std::vector<TokenId>> tokens = engine_.tokenize_request(request);
+        if (!tokens) return;
+        tokens->insert(tokens->end(), answer.begin(), answer.end());
+        const Result<SavedChat> saved = engine_.save_chat(path_, *tokens);
+        if (!saved) write_message("the prompt is not saved: " + saved.error().message());
+    }
+
+  private:
+    std::filesystem::path path_;
+    bool is_kept_;
+    Engine& engine_;
+};
+
 int run(const RunOptions& options) {
     // Before the model, so that a slip in the arguments is told at once.
     Result<GenerationRequest> request = make_request(options);
     if (!request) return fail_arguments(request.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
-    if (options.num_continuations > 1) return run_several(options, *loaded, std::move(*request));
-    const GenerationResult result = generate_to_stdout(*loaded, std::move(*request), !options.json);
+    PromptCache cache(options, *loaded->engine);
+    if (options.num_continuations > 1) {
+        const int code = run_several(options, *loaded, *request);
+        cache.save(*request, {});
+        return code;
+    }
+    const GenerationResult result = generate_to_stdout(*loaded, *request, !options.json);
+    cache.save(*request, result.tokens);
     if (result.reason == StopReason::failed && result.error) return fail(*result.error);
     if (options.json) {
         write_json_line(as_json(result));
@@ -139,6 +175,9 @@ void check_usage(const RunOptions& options) {
     if (num_prompts != 1) throw CLI::ValidationError("give one of -p, -f and --tokens");
     if (!options.system.empty() && (options.raw || options.tokens)) {
         throw CLI::ValidationError("--system has no meaning with --raw or --tokens");
+    }
+    if (options.prompt_cache_ro && options.prompt_cache.empty()) {
+        throw CLI::ValidationError("--prompt-cache-ro is for --prompt-cache");
     }
     if (options.parse_special && !options.raw) {
         throw CLI::ValidationError("--parse-special is for --raw");
@@ -174,6 +213,12 @@ void add_run(CLI::App& app, Action& chosen) {
     command->add_option("--stop", options->stop, "Stop before this text; may be repeated")
         ->type_name("TEXT")
         ->allow_extra_args(false);
+    command
+        ->add_option("--prompt-cache", options->prompt_cache,
+                     "Keep what was computed of prompt and answer in this file, and start from it")
+        ->type_name("FILE");
+    command->add_flag("--prompt-cache-ro", options->prompt_cache_ro,
+                      "Start from that file, but leave it as it is");
     command->add_flag("--json", options->json, "Print one JSON object at the end instead");
     add_model_options(command, options->model);
     add_sampling_flags(command, options->sampling);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chat with a name: its conversation in the data folder, for good, and its context in the cache
+// folder, as long as there is room.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hokku/chat_cache.h"
+#include "hokku/engine.h"
+
+namespace hokku::cli {
+
+struct Conversation {
+    std::string system;
+    std::vector<ChatMessage> messages;  ///< Without the system message.
+};
+
+class Session {
+  public:
+    /// Makes the folders where they are missing.
+    static Result<Session> open(const std::string& name, uint64_t cache_bytes);
+
+    /// nullopt when there is no conversation of that name yet.
+    /// Errors : io; bad_format (the file is not one of a conversation).
+    [[nodiscard]] Result<std::optional<Conversation>> load() const;
+    /// In place of what was there before, all or nothing.
+    [[nodiscard]] Result<void> save(const Conversation& conversation) const;
+
+    /// What goes wrong with the context costs time, not text: it is a message, no failure.
+    void restore_context(Engine& engine) const;
+    void save_context(Engine& engine, const std::vector<TokenId>& tokens) const;
+
+  private:
+    Session(std::filesystem::path file, std::filesystem::path context, ChatCache cache)
+        : file_(std::move(file)), context_(std::move(context)), cache_(std::move(cache)) {}
+    std::filesystem::path file_, context_;
+    ChatCache cache_;
+};
+
+}  // namespace hokku::cli

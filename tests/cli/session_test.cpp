@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// hokku chat --session and hokku run --prompt-cache: what is kept between two runs.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "run_hokku.h"
+#include "support/catch.h"
+#include "support/scratch_folder.h"
+#include "support/tiny_model.h"
+
+using namespace hokku::testing;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string read_all(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+struct Home {
+    Home() { make_tiny_llama().write(folder / "tiny.gguf"); }
+    [[nodiscard]] HokkuRun chat(const std::string& lines, const std::string& name,
+                                std::vector<std::string> more = {}) const {
+        std::vector<std::string> arguments = {"chat", "-m",        (folder / "tiny.gguf").string(),
+                                              "-n",   "6",         "--temp",
+                                              "0",    "--session", name};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_hokku(arguments, {.text = lines, .home = folder.path().string()});
+    }
+    [[nodiscard]] fs::path context(const std::string& name) const {
+        return folder.path() / "cache" / "chats" / (name + ".kv");
+    }
+    [[nodiscard]] fs::path conversation(const std::string& name) const {
+        return folder.path() / "chats" / (name + ".json");
+    }
+    ScratchFolder folder;
+};
+
+}  // namespace
+
+TEST_CASE("hokku chat --session: two runs say what one says", "[cli][quick]") {
+    const Home home;
+    const HokkuRun whole = home.chat("one\ntwo\nthree\n", "whole", {"--system", "Be brief"});
+    REQUIRE(whole.status == 0);
+    const HokkuRun first = home.chat("one\ntwo\n", "parts", {"--system", "Be brief"});
+    INFO(first.err);
+    REQUIRE(first.status == 0);
+    REQUIRE(fs::exists(home.context("parts")));
+    const HokkuRun second = home.chat("three\n", "parts");
+    INFO(second.err);
+    REQUIRE(second.status == 0);
+    CHECK(second.err.empty());
+    CHECK(first.out + second.out == whole.out);
+    CHECK(json::parse(read_all(home.conversation("parts"))) ==
+          json::parse(read_all(home.conversation("whole"))));
+    const json kept = json::parse(read_all(home.conversation("whole")));
+    CHECK(kept["system"] == "Be brief");
+    REQUIRE(kept["messages"].size() == 6);
+    CHECK(kept["messages"][4]["content"] == "three");
+}
+
+TEST_CASE("hokku chat --session: a context that is gone, damaged or of another type costs no text",
+          "[cli][quick]") {
+    const Home home;
+    const HokkuRun whole = home.chat("one\ntwo\n", "whole");
+    const HokkuRun first = home.chat("one\n", "a");
+    REQUIRE(first.status == 0);
+    fs::copy_file(home.conversation("a"), home.folder / "a.json");
+    const std::string context = read_all(home.context("a"));
+    const auto second_answer = [&](std::vector<std::string> more = {}) {
+        fs::copy_file(home.folder / "a.json", home.conversation("a"),
+                      fs::copy_options::overwrite_existing);
+        return home.chat("two\n", "a", std::move(more));
+    };
+    fs::remove(home.context("a"));
+    HokkuRun second = second_answer();
+    CHECK(second.status == 0);
+    CHECK(first.out + second.out == whole.out);
+    std::ofstream(home.context("a"), std::ios::binary) << context.substr(0, context.size() / 2);
+    second = second_answer();
+    CHECK(second.err.find("read again") != std::string::npos);
+    CHECK(first.out + second.out == whole.out);
+    second = second_answer({"--kv-type", "f16"});
+    CHECK(second.status == 0);
+    CHECK(second.err.find("type f32") != std::string::npos);
+    // No room is room for none.
+    second = second_answer({"--session-cache", "0"});
+    CHECK(second.status == 0);
+    CHECK_FALSE(fs::exists(home.context("a")));
+}
+
+TEST_CASE("hokku chat --session: names and files that are none", "[cli][quick]") {
+    const Home home;
+    for (const char* name : {"../a", "a/b", "", ".", "CON", "a\nb"}) {
+        INFO(name);
+        const HokkuRun run = home.chat("x\n", name);
+        CHECK(run.status == (std::string(name).empty() ? 0 : 2));
+    }
+    CHECK_FALSE(fs::exists(home.folder.path().parent_path() / "a.json"));
+    REQUIRE(home.chat("x\n", "a").status == 0);
+    for (const char* text :
+         {"", "{", "[]", "{}", R"({"messages": 1})", R"({"messages": [{}]})",
+          R"({"messages": [{"role": 1, "content": "x"}]})", R"({"system": 1, "messages": []})"}) {
+        INFO(text);
+        std::ofstream(home.conversation("a")) << text;
+        const HokkuRun run = home.chat("x\n", "a");
+        CHECK(run.status == 1);
+        CHECK(run.err.find("a.json") != std::string::npos);
+        CHECK(read_all(home.conversation("a")) == text);
+    }
+}
+
+TEST_CASE("hokku run --prompt-cache: a prompt is evaluated once", "[cli][quick]") {
+    const Home home;
+    const std::string path = (home.folder / "prompt.kv").string();
+    const std::string prompt(100, 'x');
+    const auto run = [&](const std::string& text, std::vector<std::string> more = {}) {
+        std::vector<std::string> arguments = {
+            "run",   "-m",     (home.folder / "tiny.gguf").string(),
+            "--raw", "-p",     text,
+            "-n",    "5",      "--temp",
+            "0",     "--json", "--prompt-cache",
+            path};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_hokku(arguments, {.home = home.folder.path().string()});
+    };
+    const HokkuRun first = run(prompt);
+    INFO(first.err);
+    REQUIRE(first.status == 0);
+    const json begun = json::parse(first.out);
+    CHECK(begun["stats"]["cached_tokens"] == 0);
+    const json again = json::parse(run(prompt).out);
+    CHECK(again["stats"]["cached_tokens"].get<int>() > 80);
+    CHECK(again["tokens"] == begun["tokens"]);
+
+    const std::string kept = read_all(path);
+    const json longer = json::parse(run(prompt + " and more", {"--prompt-cache-ro"}).out);
+    CHECK(longer["stats"]["cached_tokens"].get<int>() > 80);
+    CHECK(read_all(path) == kept);
+    // Another prompt uses what it has in common: the start.
+    CHECK(json::parse(run("y").out)["stats"]["cached_tokens"].get<int>() <= 1);
+    std::ofstream(path) << "no such file";
+    const HokkuRun broken = run(prompt);
+    CHECK(broken.status == 0);
+    CHECK(broken.err.find("read again") != std::string::npos);
+    CHECK(json::parse(broken.out)["tokens"] == begun["tokens"]);
+    CHECK(run_hokku({"run", "-p", "x", "--prompt-cache-ro"}).status == 2);
+}
