@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -35,17 +34,37 @@ constexpr std::string_view kHelp =
     "  /quit          leave; Ctrl-D and a second Ctrl-C do so too\n"
     "A line that ends in \\ goes on in the next one. Ctrl-C stops an answer.\n";
 
+/// "SmolLM2-135M-Instruct (Q4_1) on the CPU (avx512, 2 threads)".
+std::string title_of(const ModelInfo& info) {
+    const auto lower = [](std::string text) {
+        for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        return text;
+    };
+    std::string title = info.path.stem().string();
+    const std::string type = info.quantisation;
+    if (!type.empty()) {
+        if (title.size() > type.size() + 1 && lower(title).ends_with(lower(type)))
+            title.resize(title.size() - type.size() - 1);  // With the dot or hyphen before it.
+        title += " (" + type + ")";
+    }
+    const size_t space = info.device.find(' ');  // "CPU avx512, 2 threads"
+    title += " on the " + info.device.substr(0, space);
+    if (space != std::string::npos) title += " (" + info.device.substr(space + 1) + ")";
+    return title;
+}
+
 /// The conversation and what is done with each line of input.
 class Chat {
   public:
     Chat(LoadedModel& loaded, const ChatOptions& options, SamplingOptions sampling,
-         std::vector<ConstraintSpec> constraints, const Session* session)
+         std::vector<ConstraintSpec> constraints, const Session* session, bool is_interactive)
         : loaded_(loaded),
           sampling_(std::move(sampling)),
           constraints_(std::move(constraints)),
           max_tokens_(options.max_tokens),
           session_(session),
-          system_(options.system) {
+          system_(options.system),
+          is_interactive_(is_interactive) {
         reset();
     }
 
@@ -81,9 +100,10 @@ class Chat {
             reset();
         } else if (command == "/again") {
             return again();
+        } else if (command == "/help") {
+            write_note(kHelp);
         } else {
-            if (command != "/help") write_message("no such command: " + command);
-            std::fputs(kHelp.data(), stderr);
+            write_message("no such command: " + command + "; /help lists those there are");
         }
         return true;
     }
@@ -124,7 +144,7 @@ class Chat {
         request.sampling = sampling_;
         request.constraints = constraints_;
         request.max_tokens = max_tokens_;
-        const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true);
+        const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true, gap_);
         if (result.reason == StopReason::failed) {
             messages_.pop_back();
             has_failed_ = true;
@@ -132,11 +152,14 @@ class Chat {
             return true;
         }
         messages_.push_back({"assistant", result.text});
-        write_result("\n");
-        save_conversation();
-        if (isatty(STDERR_FILENO) != 0) {
-            std::fprintf(stderr, "\033[2m(%s)\033[0m\n", summary_of(result).c_str());
+        if (has_text(result)) {
+            write_result("\n");
+            if (!is_interactive_) gap_ = "\n";
         }
+        save_conversation();
+        if (isatty(STDERR_FILENO) != 0)
+            write_note((has_text(result) ? "" : "\n") + ("\033[2m(" + summary_of(result)) +
+                       ")\033[0m\n");
         if (result.reason != StopReason::cancelled && !report_constraints(result))
             has_failed_ = true;
         if (result.reason == StopReason::context_full) {
@@ -153,6 +176,8 @@ class Chat {
     std::string system_;
     std::vector<ChatMessage> messages_;
     bool is_changed_ = false;  // since it was resumed
+    bool is_interactive_;
+    std::string gap_;  ///< Written before the next answer.
     bool has_failed_ = false;
 };
 
@@ -160,7 +185,7 @@ class Chat {
 Result<std::optional<std::string>> read_message(bool is_interactive) {
     std::string message;
     for (const char* prompt = "> ";; prompt = ". ") {
-        if (is_interactive) std::fputs(prompt, stderr);
+        if (is_interactive) write_note(prompt);
         std::string line;
         Result<bool> is_there = read_stdin_line(line);
         if (!is_there) return is_there.error();
@@ -177,7 +202,7 @@ Result<std::optional<std::string>> read_message(bool is_interactive) {
 /// Everything that is said, until it is over.
 int talk(Chat& conversation, const ChatOptions& options, bool is_interactive) {
     if (!options.first.empty()) {
-        std::fprintf(stderr, "> %s\n", options.first.c_str());
+        write_note("> " + options.first + "\n");
         if (!conversation.handle(options.first)) return kDone;
     }
     while (true) {
@@ -186,7 +211,7 @@ int talk(Chat& conversation, const ChatOptions& options, bool is_interactive) {
         if (!message->has_value()) break;
         if (!conversation.handle(**message)) return kDone;
     }
-    if (is_interactive) std::fputs("\n", stderr);
+    if (is_interactive) write_note("\n");
     return !is_interactive && conversation.has_failed() ? kFailed : kDone;
 }
 
@@ -216,11 +241,10 @@ int chat(const ChatOptions& options) {
     if (!loaded) return fail(loaded.error());
     const bool is_interactive = isatty(STDIN_FILENO) != 0;
     if (is_interactive) {
-        std::fprintf(stderr, "%s on %s. /help lists the commands.\n",
-                     loaded->info.path.stem().c_str(), loaded->info.device.c_str());
+        write_note(title_of(loaded->info) + ". /help lists the commands.\n");
     }
     Chat conversation(*loaded, options, std::move(*sampling), std::move(*constraints),
-                      session ? &*session : nullptr);
+                      session ? &*session : nullptr, is_interactive);
     if (saved) conversation.resume(std::move(*saved));
     const int code = talk(conversation, options, is_interactive);
     conversation.save_context();

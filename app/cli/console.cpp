@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "commands.h"
 
@@ -20,10 +21,9 @@ bool is_output_lost = false;
 
 void lose_output() {
     // A reader that has seen enough (head -1) is no failure worth words.
-    if (!is_output_lost && errno != EPIPE) {
-        write_message(std::string("cannot write the result: ") + std::strerror(errno));
-    }
-    is_output_lost = true;
+    const int reason = errno;
+    if (std::exchange(is_output_lost, true) || reason == EPIPE) return;
+    write_message(std::string("cannot write the result: ") + std::strerror(reason));
 }
 
 /// Devices and pipes have no end of their own.
@@ -34,22 +34,31 @@ Error too_large(const std::string& name) {
             "at most " + std::to_string(kMaxInputBytes >> 20) + " MiB"};
 }
 
-/// The length of the character that text starts with: of a valid one in UTF-8 that a terminal
-/// shows, else 0.
-size_t visible_length(std::string_view text) {
+/// The length of the character that text starts with: 0 where that is not valid UTF-8.
+size_t character_length(std::string_view text) {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
-    if (first < 0x80) return (first >= 0x20 && first != 0x7f) || first == '\n' || first == '\t';
+    if (first < 0x80) return 1;
     const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
     if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
     for (size_t i = 1; i < length; ++i) {
         if ((byte(i) & 0xc0u) != 0x80) return 0;
     }
-    const bool is_control = first == 0xc2 && byte(1) < 0xa0;
     const bool is_overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
     const bool is_no_character =
         (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
-    return is_control || is_overlong || is_no_character ? 0 : length;
+    return is_overlong || is_no_character ? 0 : length;
+}
+
+/// The same, and 0 too for what a terminal does not show.
+size_t visible_length(std::string_view text) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+    const size_t length = character_length(text);
+    const bool is_control =
+        length == 1   ? (byte(0) < 0x20 || byte(0) == 0x7f) && byte(0) != '\n' && byte(0) != '\t'
+        : length == 2 ? byte(0) == 0xc2 && byte(1) < 0xa0
+                      : false;
+    return is_control ? 0 : length;
 }
 
 /// What the JSON parser says, without its codes and without what it read last in full.
@@ -82,6 +91,15 @@ Result<std::string> read_stream(std::FILE* file, const std::string& name) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        const size_t length = character_length(text);
+        if (length == 0) return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
 bool write_result(std::string_view text) {
     if (!is_output_lost && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
         lose_output();
@@ -107,6 +125,11 @@ bool write_json_line(const nlohmann::ordered_json& value) {
     return write_result(line + "\n");
 }
 
+void write_note(std::string_view text) {
+    flush_results();
+    std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 void write_message(std::string_view text) {
     // Messages quote files and arguments: no control codes for the terminal out of these.
     std::string line = "hokku: ";
@@ -115,8 +138,7 @@ void write_message(std::string_view text) {
         line += length > 0 ? text.substr(0, length) : "?";
         text.remove_prefix(std::max<size_t>(length, 1));
     }
-    line += '\n';
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    write_note(line + "\n");
 }
 
 int fail(const Error& error) {

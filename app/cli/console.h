@@ -20,7 +20,9 @@ bool flush_results();
 /// One line of JSON; text that is not valid UTF-8 gets replacement characters.
 bool write_json_line(const nlohmann::ordered_json& value);
 
-/// "hokku: TEXT" on stderr.
+/// On stderr as it is, after the results written so far.
+void write_note(std::string_view text);
+/// "hokku: TEXT" on stderr, likewise.
 void write_message(std::string_view text);
 /// The message of an error on stderr; returns the exit code for it.
 int fail(const Error& error);
@@ -36,6 +38,8 @@ Result<bool> read_stdin_line(std::string& line);
 /// nobody reads the results any more.
 Result<void> for_each_stdin_line(
     const std::function<Result<void>(std::string_view line, size_t number)>& handle);
+
+bool is_utf8(std::string_view text);
 
 /// JSON from text given by a user; `where` names it in the error.
 Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where);

@@ -36,19 +36,40 @@ class Canceller {
     bool is_cancelled_ = false;
 };
 
+/// Why it stopped, where that was not the model's own end.
+const char* ending_of(StopReason reason) {
+    switch (reason) {
+        case StopReason::end_of_generation:
+            return "";
+        case StopReason::stop_string:
+            return "; stopped before a --stop text";
+        case StopReason::max_tokens:
+            return "; cut off by -n";
+        case StopReason::context_full:
+            return "; cut off as the context is full";
+        case StopReason::cancelled:
+            return "; cancelled";
+        case StopReason::failed:
+            return "; failed";
+    }
+    return "";
+}
+
 std::string heading(size_t number, size_t count) {
     return "=== " + std::to_string(number) + " of " + std::to_string(count) + " ===\n";
 }
 
 }  // namespace
 
-GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream) {
-    return std::move(generate_several_to_stdout(loaded, std::move(request), 1, stream).front());
+GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,
+                                    const std::string& before) {
+    return std::move(
+        generate_several_to_stdout(loaded, std::move(request), 1, stream, before).front());
 }
 
 std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
                                                          GenerationRequest request, uint32_t count,
-                                                         bool stream) {
+                                                         bool stream, const std::string& before) {
     // Shared with callbacks on the inference thread and on the one that waits for signals.
     auto canceller = std::make_shared<Canceller>();
     std::vector<GenerationEvents> events(count);
@@ -57,7 +78,11 @@ std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
     };
     const bool has_headings = stream && count > 1;
     if (has_headings) write(heading(1, count));
-    if (stream) events.front().on_text = write;
+    if (stream)
+        events.front().on_text = [write, gap = before](std::string_view text) mutable {
+            if (!gap.empty()) write(std::exchange(gap, ""));
+            write(text);
+        };
     loaded.interrupts->on_interrupt([canceller] { canceller->cancel(); });
     canceller->take(loaded.engine->generate_many(std::move(request), std::move(events)));
     std::vector<GenerationResult> results;
@@ -70,14 +95,17 @@ std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
     return results;
 }
 
+bool has_text(const GenerationResult& result) {
+    return result.reason != StopReason::cancelled || !result.text.empty();
+}
+
 std::string summary_of(const GenerationResult& result) {
     const GenerationStats& stats = result.stats;
     char text[256];
-    std::snprintf(text, sizeof text,
-                  "%u tokens at %.1f tok/s, first after %.0f ms; seed %llu; stopped: ",
+    std::snprintf(text, sizeof text, "%u tokens at %.1f tok/s, first after %.0f ms; seed %llu%s",
                   stats.generated_tokens, stats.decode_tok_s, stats.ttft_ms,
-                  static_cast<unsigned long long>(result.seed));
-    return text + std::string(stop_reason_name(result.reason));
+                  static_cast<unsigned long long>(result.seed), ending_of(result.reason));
+    return text;
 }
 
 }  // namespace hokku::cli

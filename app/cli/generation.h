@@ -12,16 +12,21 @@
 
 namespace hokku::cli {
 
-/// Runs to its end. `stream`: text goes to stdout as it comes.
-GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream);
+/// Runs to its end. `stream`: text goes to stdout as it comes, after `before`.
+GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,
+                                    const std::string& before = {});
 
 /// Several continuations of one prompt. `stream`: their texts go to stdout one after another, each
 /// below a line with its number; that of the first as it comes.
 std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
                                                          GenerationRequest request, uint32_t count,
-                                                         bool stream);
+                                                         bool stream,
+                                                         const std::string& before = {});
 
-/// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7; stopped: end".
+/// False for what was interrupted before its first word.
+bool has_text(const GenerationResult& result);
+
+/// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7", and why it stopped if not by itself.
 std::string summary_of(const GenerationResult& result);
 
 }  // namespace hokku::cli

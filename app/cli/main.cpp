@@ -40,7 +40,8 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer(
         "Results go to stdout, messages to stderr. Exit code: 0 done, 1 failed, 2 wrong "
-        "usage.\nMore: hokku COMMAND --help, man hokku.");
+        "usage.\nMore: hokku COMMAND --help, docs/command-line.md; where it is installed, man "
+        "hokku.");
 
     hokku::cli::Action chosen;
     hokku::cli::add_chat(app, chosen);

@@ -10,6 +10,13 @@
 
 namespace hokku::cli {
 
+namespace {
+
+/// The names in resources/models/manifest.json.
+constexpr std::string_view kFetched[] = {"smollm2", "gemma3", "qwen2"};
+
+}  // namespace
+
 CLI::Validator in_range(double least, double most) {
     const auto check = [=](std::string& text) -> std::string {
         double value = 0;
@@ -82,11 +89,17 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
 
 Result<std::filesystem::path> find_model(const std::string& name_or_path) {
     Result<std::filesystem::path> path = resolve_model(name_or_path);
-    if (path || !name_or_path.empty() || path.error().code != ErrorCode::io) return path;
+    if (path || path.error().code != ErrorCode::io) return path;
     Error error = path.error();
-    error.expected =
-        "the starter model, which resources/models/fetch --library smollm2 puts there, or another "
-        "one given by -m PATH";
+    if (name_or_path.empty()) {
+        error.expected =
+            "the starter model, which resources/models/fetch --library smollm2 puts there, or "
+            "another one given by -m PATH";
+    }
+    for (const std::string_view name : kFetched) {
+        if (name_or_path == name)
+            error.expected += "; resources/models/fetch --library " + name_or_path + " gets it";
+    }
     return error;
 }
 

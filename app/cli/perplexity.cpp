@@ -62,9 +62,9 @@ int perplexity(const PerplexityOptions& options) {
     }
     const size_t window_tokens = loaded->info.context_tokens;
     if (window_tokens < start.size() + 2) {
-        return fail({ErrorCode::bad_argument, "the context is too small",
-                     std::to_string(window_tokens),
-                     "at least " + std::to_string(start.size() + 2)});
+        return fail_arguments({ErrorCode::bad_argument, "the context is too small",
+                               "-c " + std::to_string(window_tokens),
+                               "at least " + std::to_string(start.size() + 2)});
     }
     Score score;
     const size_t step = window_tokens - start.size();

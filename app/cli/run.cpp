@@ -51,6 +51,11 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     if (std::find(options.stop.begin(), options.stop.end(), "") != options.stop.end()) {
         return Error{ErrorCode::bad_argument, "the text to stop at is empty", "--stop", "text"};
     }
+    for (const std::string& stop : options.stop) {
+        if (!is_utf8(stop))
+            return Error{ErrorCode::bad_argument, "a text to stop at is not UTF-8",
+                         "--stop " + stop, "UTF-8 text"};
+    }
     request.stop_strings = options.stop;
     request.parse_special = options.parse_special;
     if (options.tokens) {
@@ -158,11 +163,16 @@ int run(const RunOptions& options) {
     }
     const GenerationResult result = generate_to_stdout(*loaded, *request, !options.json);
     cache.save(*request, result.tokens);
-    if (result.reason == StopReason::failed && result.error) return fail(*result.error);
+    if (result.reason == StopReason::failed && result.error) {
+        // Whether an empty prompt is one depends on the model: some begin with a token of their
+        // own.
+        const bool is_empty = options.prompt && options.prompt->empty();
+        return is_empty ? fail_arguments(*result.error) : fail(*result.error);
+    }
     if (options.json) {
         write_json_line(as_json(result));
     } else {
-        write_result("\n");
+        if (has_text(result)) write_result("\n");
         write_message(summary_of(result));
     }
     return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;

@@ -48,6 +48,10 @@ Result<std::vector<TokenId>> parse_token_list(std::string_view text) {
 
 Result<std::vector<TokenId>> read_token_list(const std::string& text) {
     std::string list = text;
+    if (text == "@") {
+        return Error{ErrorCode::bad_argument, "the list of token ids has no file", text,
+                     "@FILE, or @- for stdin"};
+    }
     if (text.starts_with('@')) {
         Result<std::string> content = read_file(text.substr(1));
         if (!content) return content.error();

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <optional>
 
+#include "backend/cpu/thread_team.h"
 #include "base/path_text.h"
 #include "base/try.h"
 #include "engine/memory_plan.h"
@@ -181,6 +182,17 @@ Result<std::shared_ptr<const ModelText>> load_text(const GgufMetadata& metadata,
     return std::shared_ptr<const ModelText>(std::move(text));
 }
 
+/// Threads beyond the CPUs that can run them wait for each other at every step.
+uint32_t limit_threads(uint32_t wanted, ModelInfo& info) {
+    const uint32_t most = cpu::max_num_threads();
+    if (wanted <= most) return wanted;
+    info.warnings.push_back(
+        fmt::format("{} threads were asked for; {} are used, one for each CPU that this process "
+                    "may use",
+                    wanted, most));
+    return most;
+}
+
 class GgufModelLoader : public ModelLoader {
   public:
     Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
@@ -212,16 +224,17 @@ class GgufModelLoader : public ModelLoader {
                                options.exact || cpu_kernels_are_reference());
         loaded.max_sequences = std::clamp(options.max_sequences, 1u, kMaxStepLogits);
         loaded.info.max_sequences = loaded.max_sequences;
-        HOKKU_TRY(loaded.backend,
-                  make_cpu_backend(*loaded.model, {.num_threads = options.num_threads,
-                                                   .num_ranks = options.num_ranks,
-                                                   .exact = options.exact,
-                                                   .num_kv_blocks = loaded.num_kv_blocks,
-                                                   .kv_type = options.kv_type,
-                                                   .max_step_tokens = loaded.max_step_tokens +
-                                                                      loaded.max_sequences,
-                                                   .max_step_logits = kMaxStepLogits,
-                                                   .context_tokens = loaded.info.context_tokens}));
+        HOKKU_TRY(
+            loaded.backend,
+            make_cpu_backend(*loaded.model,
+                             {.num_threads = limit_threads(options.num_threads, loaded.info),
+                              .num_ranks = options.num_ranks,
+                              .exact = options.exact,
+                              .num_kv_blocks = loaded.num_kv_blocks,
+                              .kv_type = options.kv_type,
+                              .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
+                              .max_step_logits = kMaxStepLogits,
+                              .context_tokens = loaded.info.context_tokens}));
         const BackendInfo& backend = loaded.backend->info();
         loaded.info.device = backend.device;
         loaded.info.kernels = backend.kernels;

@@ -24,7 +24,10 @@ build_preset() {
     if [ $# -gt 0 ]; then build+=(--target "$@"); fi
     # -n: says what would be built, builds nothing.
     if "${build[@]}" -- -n 2>/dev/null | grep -q 'no work to do'; then return 0; fi
-    say "Building ($preset); the first time takes some minutes"
+    local notes=
+    if [ -z "$(find "$folder" -name '*.o' -print -quit)" ]; then notes="; this takes some minutes"; fi
+    if [ ! -t 2 ]; then notes+=" (progress is in $log)"; fi
+    say "Building ($preset)$notes"
     if [ -t 2 ]; then
         "${build[@]}" >&2 || die "the build failed"
     else

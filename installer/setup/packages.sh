@@ -9,6 +9,7 @@ packages_for() {
             echo "cmd:g++ g++
 cmd:cmake cmake
 cmd:ninja ninja-build
+cmd:ccache ccache
 pkg:libc6-dev libc6-dev
 pkg:libfmt-dev libfmt-dev
 pkg:libsentencepiece-dev libsentencepiece-dev
@@ -24,7 +25,6 @@ pkg:ca-certificates ca-certificates"
             ;;
         test)
             echo "pkg:catch2 catch2
-cmd:ccache ccache
 cmd:python3 python3
 pkg:python3-jsonschema python3-jsonschema
 cmd:setarch util-linux"

@@ -8,6 +8,39 @@ skipped_tests() {
         "$HOKKU_ROOT/build/$1/Testing/Temporary/LastTest.log" 2>/dev/null | sort -u
 }
 
+# lean_progress LOG: keeps the whole of what ctest says in LOG and passes on what matters: failures
+# with their output, slow tests, and how far it is.
+lean_progress() {
+    local log=$1 line step=0 is_told=0
+    local result='^ *([0-9]+)/([0-9]+) Test +#[0-9]+: (.*[^ .]) ?[ .]*(Passed|\*\*\*.*[^ ]) +([0-9]+)\.[0-9]+ sec'
+    while IFS= read -r line || [ -n "$line" ]; do
+        printf '%s\n' "$line" >&3
+        if [[ $line =~ $result ]]; then
+            is_told=0
+            if [ -t 1 ]; then
+                printf '\r%s of %s tests\033[K' "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+            elif [ $((10 * BASH_REMATCH[1] / BASH_REMATCH[2])) -gt $step ]; then
+                step=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+                echo "${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} tests"
+            fi
+            case ${BASH_REMATCH[4]} in
+                Passed) [ "${BASH_REMATCH[5]}" -lt 20 ] || is_told=2 ;;
+                *Skipped*) ;;  # listed at the end, with the reasons
+                *) is_told=1 ;;
+            esac
+            if [ $is_told -gt 0 ] && [ -t 1 ]; then echo; fi
+            if [ $is_told -gt 0 ]; then printf '%s\n' "$line"; fi
+        elif [[ $line =~ ^\ *Start\ +[0-9]+:\  ]]; then
+            is_told=0
+        elif [[ $line =~ ^[0-9]+%\ tests\ passed, ]]; then
+            cat >&3  # the sums are told once, by print_summary
+        elif [ $is_told -eq 1 ] || [[ $line =~ (Error|No\ tests\ were\ found) ]]; then
+            printf '%s\n' "$line"
+        fi
+    done 3>"$log"
+    if [ -t 1 ]; then echo; fi
+}
+
 # run_tests TIER PRESET [CTEST OPTION..]: 0 if all passed and no test was skipped that may not be.
 # With the reference data beside the checkout (../shared), only missing hardware excuses a skip.
 run_tests() {
@@ -22,7 +55,7 @@ run_tests() {
         wrapper=(setarch "$(uname -m)" -R)
     fi
     "${wrapper[@]}" ctest --test-dir "$HOKKU_ROOT/build/$preset" --parallel "$(num_jobs)" \
-        --output-on-failure --no-tests=error "$@" </dev/null 2>&1 | tee "$log" || status=1
+        --output-on-failure --no-tests=error "$@" </dev/null 2>&1 | lean_progress "$log" || status=1
     skipped=$(skipped_tests "$preset")
     if [ -n "$skipped" ]; then
         printf '\nSkipped, and why:\n%s\n' "$skipped"

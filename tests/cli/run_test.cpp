@@ -183,7 +183,49 @@ TEST_CASE("hokku chat: without a terminal each line of stdin is answered", "[cli
     CHECK(run.err.find("> hello") != std::string::npos);
     CHECK(run.err.find("no such command: /nonsense") != std::string::npos);
     CHECK(run.err.find("/system TEXT") != std::string::npos);
+    CHECK(run.err.find("/system TEXT") == run.err.rfind("/system TEXT"));
     CHECK(run.out.find("/help") == std::string::npos);
+}
+
+TEST_CASE("hokku chat: a blank line stands between answers, none around them", "[cli][quick]") {
+    const TinyFile tiny;
+    const auto answer = [&](const std::string& lines) {
+        return run_hokku({"chat", "-m", tiny.path, "--regex", "yes"}, {.text = lines}).out;
+    };
+    CHECK(answer("one\n") == "yes\n");
+    CHECK(answer("one\n/reset\ntwo\n/reset\nthree\n") == "yes\n\nyes\n\nyes\n");
+}
+
+TEST_CASE("hokku run: the end is told in words unless it is the model's own", "[cli][quick]") {
+    const TinyFile tiny;
+    const auto run = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"run", "-m", tiny.path, "--tokens", "1,2,3"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_hokku(arguments).err;
+    };
+    CHECK(run({"--regex", "aaa", "--seed", "7"}).ends_with("; seed 7\n"));
+    CHECK(run({"-n", "3"}).find("; cut off by -n\n") != std::string::npos);
+    CHECK(run({"--regex", "abc", "--stop", "b"}).find("; stopped before a --stop text\n") !=
+          std::string::npos);
+}
+
+TEST_CASE("hokku: values that only the model shows to be wrong are wrong usage", "[cli][quick]") {
+    const TinyFile tiny;
+    const std::string text = (tiny.folder / "text").string();
+    hokku::testing::write_file(text, "Some text.");
+    const std::vector<std::vector<std::string>> wrong = {{"perplexity", "-f", text, "-c", "1"},
+                                                         {"run", "-p", "hi", "--stop", "\xff"},
+                                                         {"run", "--tokens", "@"},
+                                                         {"run", "--raw", "-p", ""}};
+    for (std::vector<std::string> arguments : wrong) {
+        CAPTURE(arguments);
+        arguments.insert(arguments.end(), {"-m", tiny.path});
+        const HokkuRun run = run_hokku(arguments);
+        INFO(run.err);
+        CHECK(run.status == 2);
+        CHECK(run.out.empty());
+        CHECK(!run.err.empty());
+    }
 }
 
 TEST_CASE("hokku chat: an empty input is no failure", "[cli][quick]") {

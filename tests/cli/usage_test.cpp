@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 
 #include "run_hokku.h"
 #include "support/catch.h"
 #include "support/gguf_writer.h"
+#include "support/golden.h"
 
 using hokku::testing::HokkuRun;
 using hokku::testing::run_hokku;
 using hokku::testing::ScratchFolder;
+using hokku::testing::source_folder;
 
 TEST_CASE("hokku: wrong usage exits with 2 and keeps stdout empty", "[cli][quick]") {
     const std::vector<std::vector<std::string>> wrong = {
@@ -93,6 +98,52 @@ TEST_CASE("hokku: without the starter model, the message says how to get it", "[
     CHECK(run.status == 1);
     CHECK(run.err.find("fetch --library smollm2") != std::string::npos);
     CHECK(run.err.find(folder.path().string()) != std::string::npos);
+}
+
+TEST_CASE("hokku: a missing model that can be fetched is told how", "[cli][quick]") {
+    std::ifstream file(source_folder() / "resources" / "models" / "manifest.json");
+    const auto manifest = nlohmann::json::parse(file);
+    REQUIRE(manifest["models"].size() >= 3);
+    const ScratchFolder folder;
+    for (const auto& [name, model] : manifest["models"].items()) {
+        const HokkuRun run = run_hokku({"inspect", name}, {.home = folder.path().string()});
+        CAPTURE(name);
+        CHECK(run.status == 1);
+        CHECK(run.err.find("resources/models/fetch --library " + name) != std::string::npos);
+    }
+    const HokkuRun other = run_hokku({"inspect", "other"}, {.home = folder.path().string()});
+    CHECK(other.err.find("fetch") == std::string::npos);
+}
+
+TEST_CASE("hokku: the manual page names every command and every long option", "[cli][quick]") {
+    std::ifstream file(source_folder() / "docs" / "man" / "hokku.1");
+    std::ostringstream content;
+    content << file.rdbuf();
+    const std::string page = std::regex_replace(content.str(), std::regex(R"(\\-)"), "-");
+    const auto each_match = [](const std::string& text, const std::string& pattern) {
+        const std::regex regex(pattern);
+        std::vector<std::string> found;
+        for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at)
+            found.push_back((*at)[1]);
+        return found;
+    };
+    const std::string help = run_hokku({"--help"}).out;
+    const std::vector<std::string> commands =
+        each_match(help.substr(help.find("Subcommands:")), "\n  ([a-z]+) ");
+    CHECK(commands.size() >= 11);
+    for (const std::string& command : commands) {
+        CAPTURE(command);
+        CHECK(page.find("\n.B " + command + "\n") != std::string::npos);
+        // The first column: what other options say about an option does not count.
+        const std::string columns = run_hokku({command, "--help"}).out;
+        for (const std::string& names :
+             each_match(columns, "\n  (?:-[a-z],)?(--[a-z][a-z0-9,-]*)")) {
+            for (const std::string& name : each_match(names, "(--[a-z0-9-]+)")) {
+                CAPTURE(name);
+                CHECK(std::regex_search(page, std::regex(name + "(?![a-z0-9-])")));
+            }
+        }
+    }
 }
 
 TEST_CASE("hokku: a closed stdout is no crash", "[cli][quick]") {

@@ -3,8 +3,11 @@
 // of range. That the numbers are right in use is tested with the forward pass.
 #include "model/arch/declaration.h"
 
+#include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string>
@@ -12,6 +15,7 @@
 
 #include "support/catch.h"
 #include "support/gguf_writer.h"
+#include "support/golden.h"
 
 using namespace hokku;
 using namespace hokku::testing;
@@ -89,6 +93,21 @@ TEST_CASE("Declaration: names of the table are unique", "[model-layer][quick]") 
     for (const arch::Architecture& architecture : arch::architectures())
         CHECK(names.insert(architecture.name).second);
     CHECK(names.size() >= 14);
+}
+
+TEST_CASE("Declaration: the README names every architecture", "[model-layer][quick]") {
+    std::ifstream file(source_folder() / "README.md");
+    std::string list(std::istreambuf_iterator<char>(file), {});
+    const size_t start = list.find("Architectures");
+    REQUIRE(start != std::string::npos);
+    list = list.substr(start, list.find("\n\n", start) - start);
+    std::replace(list.begin(), list.end(), '\n', ' ');
+    std::replace(list.begin(), list.end(), '.', ',');
+    for (const arch::Architecture& architecture : arch::architectures()) {
+        CAPTURE(std::string(architecture.name));
+        const std::string name = " " + std::string(architecture.name);
+        CHECK((has(list, name + ",") || has(list, name + " ")));
+    }
 }
 
 TEST_CASE("Declaration: head size and scale follow from dim and heads unless stated",

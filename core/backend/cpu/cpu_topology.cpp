@@ -151,4 +151,10 @@ uint32_t default_num_threads() {
     return count;
 }
 
+uint32_t max_num_threads() {
+    const auto count = static_cast<double>(allowed_cpus().size());
+    const double limit = cgroup_cpu_limit("/").value_or(count);
+    return static_cast<uint32_t>(std::clamp(std::ceil(limit), 1.0, std::max(count, 1.0)));
+}
+
 }  // namespace hokku::cpu

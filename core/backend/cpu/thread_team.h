@@ -47,4 +47,8 @@ class ThreadTeam {
 /// cgroup quota.
 uint32_t default_num_threads();
 
+/// Threads that can run at the same time (at least 1): logical CPUs that this process may run on,
+/// within the cgroup quota rounded up.
+uint32_t max_num_threads();
+
 }  // namespace hokku::cpu

@@ -31,7 +31,7 @@ struct LoadOptions {
     std::optional<uint32_t> context_tokens = std::nullopt;
     /// How the context is kept: the smaller types take less memory, at some accuracy.
     KvType kv_type = KvType::f32;
-    uint32_t num_threads = 0;  ///< 0: one per physical core within the CPU quota.
+    uint32_t num_threads = 0;  ///< 0: one per physical core within the quota. Capped at its CPUs.
     /// Tensor parallel: the model is split over this many ranks, which share the threads (at least
     /// one each) and compute each layer together.
     uint32_t num_ranks = 1;
