@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// AppFolders: where the app keeps settings, conversations, presets and models: the XDG places, or
+// one folder beside the program in portable mode.
+#pragma once
+
+#include <QString>
+
+#include "hokku/result.h"
+
+namespace hokku::desktop {
+
+struct AppFolders {
+    QString settingsFile;  ///< INI.
+    QString data;          ///< Conversations, presets; backed up by people.
+    QString models;        ///< The model library.
+    QString cache;         ///< May be deleted at any time.
+    bool isPortable = false;
+
+    [[nodiscard]] QString chatsFile() const { return data + QStringLiteral("/chats.sqlite"); }
+    [[nodiscard]] QString presets() const { return data + QStringLiteral("/presets"); }
+
+    /// `portable`, or a file portable.ini beside the program, keeps everything in
+    /// PROGRAM_FOLDER/hokku-data; HOKKU_HOME replaces the data folder otherwise. Makes the folders.
+    /// Errors : io naming the folder that cannot be made or written.
+    static Result<AppFolders> find(bool portable);
+};
+
+}  // namespace hokku::desktop

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chat/chat_page.h"
+
+#include <QClipboard>
+#include <QDesktopServices>
+#include <QEvent>
+#include <QFrame>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include "chat/chat_view.h"
+#include "chat/composer.h"
+#include "look/theme.h"
+
+namespace hokku::desktop {
+
+namespace {
+/// After the last key: then the draft is stored and its tokens are counted.
+constexpr int kDraftDelayMs = 300;
+}  // namespace
+
+ChatPage::ChatPage(ChatSession& session, QWidget* parent)
+    : QWidget(parent),
+      m_session(session),
+      m_view(new ChatView(this)),
+      m_composer(new Composer(this)),
+      m_notice(new QFrame(this)),
+      m_noticeText(new QLabel(m_notice)),
+      m_noticeAction(new QPushButton(m_notice)),
+      m_noticeClose(new QPushButton(m_notice)),
+      m_draftTimer(new QTimer(this)) {
+    m_notice->setObjectName(QStringLiteral("notice"));
+    m_noticeText->setWordWrap(true);
+    auto* notice = new QHBoxLayout(m_notice);
+    notice->setContentsMargins(2 * kGrid, kGrid, kGrid, kGrid);
+    notice->addWidget(m_noticeText, 1);
+    notice->addWidget(m_noticeAction);
+    notice->addWidget(m_noticeClose);
+    m_notice->hide();
+
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(2 * kGrid, 0, 2 * kGrid, 2 * kGrid);
+    layout->setSpacing(kGrid);
+    layout->addWidget(m_view, 1);
+    layout->addWidget(m_notice, 0, Qt::AlignHCenter);
+    layout->addWidget(m_composer, 0, Qt::AlignHCenter);
+
+    m_draftTimer->setSingleShot(true);
+    m_draftTimer->setInterval(kDraftDelayMs);
+    connect(m_draftTimer, &QTimer::timeout, this, &ChatPage::saveDraft);
+    connect(m_composer, &Composer::textChanged, this, [this] { m_draftTimer->start(); });
+    connect(m_composer, &Composer::sendRequested, this, [this](const QString& text) {
+        if (m_edited != 0) {
+            const MessageId id = std::exchange(m_edited, 0);
+            endEdit();
+            m_session.edit(id, text);
+        } else {
+            m_session.send(text);
+        }
+    });
+    connect(m_composer, &Composer::stopRequested, &m_session, &ChatSession::stop);
+    connect(m_composer, &Composer::lastMessageWanted, this,
+            [this] { beginEdit(m_session.lastUserMessage()); });
+    connect(m_composer, &Composer::filesDropped, this, &ChatPage::filesDropped);
+    connect(m_noticeAction, &QPushButton::clicked, this, [this] {
+        m_notice->hide();
+        if (m_noticeRun) m_noticeRun();
+    });
+    connect(m_noticeClose, &QPushButton::clicked, this, [this] {
+        m_notice->hide();
+        if (m_edited != 0) {
+            m_edited = 0;
+            endEdit();
+        }
+    });
+    connectSession();
+    connectView();
+    retranslate();
+}
+
+void ChatPage::connectSession() {
+    connect(&m_session, &ChatSession::turnsReset, this, [this] {
+        m_view->setTurns(m_session.turns());
+        m_session.updateBudget(m_composer->text());
+    });
+    connect(&m_session, &ChatSession::turnAppended, m_view, &ChatView::appendTurn);
+    connect(&m_session, &ChatSession::turnChanged, m_view, &ChatView::updateTurn);
+    connect(&m_session, &ChatSession::textStreamed, m_view, &ChatView::streamText);
+    connect(&m_session, &ChatSession::thoughtStreamed, m_view, &ChatView::streamThought);
+    connect(&m_session, &ChatSession::busyChanged, m_composer, &Composer::setBusy);
+    connect(&m_session, &ChatSession::busyChanged, this, [this](bool isBusy) {
+        m_composer->setStatus(isBusy ? tr("Reading…") : QString());
+        if (!isBusy) m_session.updateBudget(m_composer->text());
+    });
+    connect(&m_session, &ChatSession::prefillProgress, this, [this](quint32 done, quint32 total) {
+        m_composer->setStatus(done < total ? tr("Reading %1 of %2 tokens…").arg(done).arg(total)
+                                           : tr("Writing…"));
+    });
+    connect(&m_session, &ChatSession::budgetChanged, m_composer, &Composer::setBudget);
+    connect(&m_session, &ChatSession::contextFull, this, &ChatPage::offerOverflow);
+    connect(&m_session, &ChatSession::noticed, this,
+            [this](const QString& text) { showNotice(text); });
+    connect(&m_session, &ChatSession::removed, this, [this](const QString& what) {
+        showNotice(tr("Deleted: %1").arg(what), tr("Undo"), [this] { m_session.undoRemove(); });
+    });
+}
+
+void ChatPage::connectView() {
+    connect(m_view, &ChatView::copyRequested, this, [this](MessageId id) {
+        for (const Turn& turn : m_session.turns())
+            if (turn.id == id) QGuiApplication::clipboard()->setText(turn.content);
+    });
+    connect(m_view, &ChatView::editRequested, this, &ChatPage::beginEdit);
+    connect(m_view, &ChatView::regenerateRequested, &m_session, &ChatSession::regenerate);
+    connect(m_view, &ChatView::continueRequested, &m_session, &ChatSession::continueReply);
+    connect(m_view, &ChatView::deleteRequested, &m_session, &ChatSession::remove);
+    connect(m_view, &ChatView::versionRequested, &m_session, &ChatSession::showVersion);
+    connect(m_view, &ChatView::linkActivated, this,
+            [](const QUrl& url) { QDesktopServices::openUrl(url); });
+}
+
+void ChatPage::open(ChatStore& store, ChatId id) {
+    saveDraft();
+    m_edited = 0;
+    m_notice->hide();
+    m_session.setScrollPosition(m_view->scrollPosition());
+    m_session.open(store, id);
+    m_composer->setText(m_session.record().draft);
+    m_draftTimer->stop();
+    m_view->setScrollPosition(m_session.record().scrollPosition);
+    m_session.updateBudget(m_composer->text());
+    m_composer->focusEdit();
+}
+
+void ChatPage::setReady(bool isReady, const QString& reason) {
+    m_composer->setReady(isReady, reason);
+    if (isReady) m_session.updateBudget(m_composer->text());
+}
+
+void ChatPage::showNotice(const QString& text, const QString& action,
+                          const std::function<void()>& run) {
+    m_noticeText->setText(text);
+    m_noticeAction->setText(action);
+    m_noticeAction->setVisible(!action.isEmpty());
+    m_noticeRun = run;
+    m_notice->show();
+}
+
+void ChatPage::focusComposer() {
+    m_composer->focusEdit();
+}
+void ChatPage::setComposerText(const QString& text) {
+    m_composer->setText(text);
+}
+
+void ChatPage::copyLastReply() const {
+    const QVector<Turn> turns = m_session.turns();
+    for (auto turn = turns.crbegin(); turn != turns.crend(); ++turn) {
+        if (turn->role != QLatin1String("assistant")) continue;
+        QGuiApplication::clipboard()->setText(turn->content);
+        return;
+    }
+}
+
+void ChatPage::beginEdit(MessageId id) {
+    if (id == 0 || m_session.isBusy()) return;
+    for (const Turn& turn : m_session.turns()) {
+        if (turn.id != id) continue;
+        if (m_edited == 0) m_draftBeforeEdit = m_composer->text();
+        m_edited = id;
+        m_composer->setText(turn.content);
+        m_composer->focusEdit();
+        showNotice(turn.role == QLatin1String("user")
+                       ? tr("You are editing a message; sending it begins a new version from here.")
+                       : tr("You are editing a reply; sending it keeps your version beside it."));
+    }
+}
+
+void ChatPage::endEdit() {
+    m_composer->setText(std::exchange(m_draftBeforeEdit, {}));
+    m_notice->hide();
+}
+
+void ChatPage::saveDraft() {
+    if (m_edited == 0) m_session.setDraft(m_composer->text());
+    m_session.updateBudget(m_composer->text());
+}
+
+void ChatPage::offerOverflow() {
+    showNotice(tr("The context is full: the model cannot read more of this conversation. Leave out "
+                  "its oldest turns, or begin a new chat."),
+               tr("Leave out the oldest"), [this] {
+                   m_session.setOverflow(OverflowChoice::dropOldest);
+                   const QVector<Turn> turns = m_session.turns();
+                   if (!turns.isEmpty() && turns.last().role == QLatin1String("assistant"))
+                       m_session.continueReply(turns.last().id);
+               });
+}
+
+void ChatPage::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    applyReadingWidth();
+}
+
+void ChatPage::applyReadingWidth() {
+    const int width = qMin(this->width() - 4 * kGrid, kReadingWidth + 4 * kGrid);
+    m_composer->setFixedWidth(width);
+    m_notice->setFixedWidth(width);
+}
+
+void ChatPage::changeEvent(QEvent* event) {
+    if (event->type() == QEvent::LanguageChange) retranslate();
+    QWidget::changeEvent(event);
+}
+
+void ChatPage::retranslate() {
+    m_noticeClose->setText(tr("Dismiss"));
+    m_view->setEmptyState(
+        tr("A quiet place to write"),
+        tr("Ask for a haiku, a letter, an idea. Everything stays on this machine."));
+}
+
+}  // namespace hokku::desktop

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChatPage: the conversation that is open, with the composer below it.
+#pragma once
+
+#include <QWidget>
+
+#include "chat/chat_session.h"
+
+class QFrame;
+class QLabel;
+class QPushButton;
+class QTimer;
+
+namespace hokku::desktop {
+
+class ChatView;
+class Composer;
+
+/// Threads: the UI thread. `session` must outlive it.
+class ChatPage : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit ChatPage(ChatSession& session, QWidget* parent = nullptr);
+
+    void open(ChatStore& store, ChatId id);
+    void setReady(bool isReady, const QString& reason);
+    void showNotice(const QString& text, const QString& action = {},
+                    const std::function<void()>& run = {});
+    void focusComposer();
+    void setComposerText(const QString& text);
+    [[nodiscard]] ChatView& view() { return *m_view; }
+    [[nodiscard]] Composer& composer() { return *m_composer; }
+    void copyLastReply() const;
+    void applyReadingWidth();
+
+  signals:
+    void filesDropped(const QStringList& paths);
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+  private:
+    void connectSession();
+    void connectView();
+    void beginEdit(MessageId id);
+    void endEdit();
+    void saveDraft();
+    void offerOverflow();
+    void retranslate();
+
+    ChatSession& m_session;
+    ChatView* m_view;
+    Composer* m_composer;
+    QFrame* m_notice;
+    QLabel* m_noticeText;
+    QPushButton* m_noticeAction;
+    QPushButton* m_noticeClose;
+    std::function<void()> m_noticeRun;
+    QTimer* m_draftTimer;
+    MessageId m_edited = 0;
+    QString m_draftBeforeEdit;
+};
+
+}  // namespace hokku::desktop

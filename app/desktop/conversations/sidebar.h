@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sidebar: the list of conversations with its search field, folders and menus.
+#pragma once
+
+#include <QWidget>
+#include <functional>
+#include <memory>
+
+#include "conversations/chat_store.h"
+
+namespace hokku::desktop {
+
+/// Renames, pins, moves to folders, deletes (with undo), exports and imports by itself; opening a
+/// chat is the window's.
+///
+/// Threads: the UI thread. `store` must outlive it.
+class Sidebar : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit Sidebar(ChatStore& store, QWidget* parent = nullptr);
+    ~Sidebar() override;
+
+    /// Marks a chat as the one that is open; 0: none.
+    void setCurrentChat(ChatId id);
+    void focusSearch();
+    void refresh();
+
+  signals:
+    void newChatRequested(bool isTemporary);
+    void chatSelected(hokku::desktop::ChatId id);
+    void messageSelected(hokku::desktop::ChatId id, hokku::desktop::MessageId message);
+    /// With the action that takes it back.
+    void deleted(const QString& title, const std::function<void()>& undo);
+    void noticed(const QString& text);
+
+  private:
+    struct Private;
+    std::unique_ptr<Private> m_private;
+};
+
+}  // namespace hokku::desktop

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The desktop program: finds its folders, opens the store and the engine, shows the window.
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QMessageBox>
+#include <QTimer>
+
+#include "application/app_folders.h"
+#include "application/main_window.h"
+#include "hokku/library.h"
+#include "look/theme.h"
+
+namespace {
+
+using namespace hokku::desktop;
+
+QString fromUtf8(const std::string& text) {
+    return QString::fromStdString(text);
+}
+
+int fail(const QString& text) {
+    QMessageBox::critical(nullptr, QStringLiteral("Hokku"), text);
+    return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    QApplication application(argc, argv);
+    QApplication::setApplicationName(QStringLiteral("Hokku"));
+    QApplication::setApplicationVersion(QStringLiteral(HOKKU_VERSION));
+    QApplication::setDesktopFileName(QStringLiteral("org.hokku.Hokku"));
+    QApplication::setWindowIcon(QIcon(QStringLiteral(":/org.hokku.Hokku.svg")));
+
+    QCommandLineParser parser;
+    parser.setApplicationDescription(
+        QApplication::translate("main", "Private, offline chat and drafting"));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    const QCommandLineOption portable(
+        QStringLiteral("portable"),
+        QApplication::translate("main", "Keep everything in a folder beside the program"));
+    parser.addOption(portable);
+    parser.addPositionalArgument(QStringLiteral("file"),
+                                 QApplication::translate("main", "A model (.gguf) to load"),
+                                 QStringLiteral("[file]"));
+    parser.process(application);
+
+    auto folders = AppFolders::find(parser.isSet(portable));
+    if (!folders.ok()) return fail(fromUtf8(folders.error().message()));
+    Settings settings(folders->settingsFile);
+    Theme::instance().apply(settings.theme(), settings.fontPercent());
+    QObject::connect(&settings, &Settings::themeChanged, &settings, [&settings] {
+        Theme::instance().apply(settings.theme(), settings.fontPercent());
+    });
+    auto store = ChatStore::open(folders->chatsFile());
+    if (!store.ok()) return fail(fromUtf8(store.error().message()));
+    auto engine = hokku::Engine::create();
+    if (!engine.ok()) return fail(fromUtf8(engine.error().message()));
+    hokku::qt::Generator generator(std::move(*engine));
+
+    MainWindow window(
+        {.folders = *folders, .settings = settings, .store = **store, .generator = generator});
+    window.show();
+    const QStringList files = parser.positionalArguments();
+    // After the first frame, so that the window is there at once.
+    QTimer::singleShot(0, &window, [&] {
+        if (files.isEmpty()) {
+            window.loadModel(settings.modelPath());
+        } else {
+            for (const QString& file : files) window.openFile(file);
+        }
+    });
+    return QApplication::exec();
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "settings/settings.h"
+
+#include <QSettings>
+
+namespace hokku::desktop {
+namespace {
+
+constexpr int kLeastFontPercent = 80, kMostFontPercent = 200;
+
+QString nameOf(ThemeChoice choice) {
+    switch (choice) {
+        case ThemeChoice::light:
+            return QStringLiteral("light");
+        case ThemeChoice::dark:
+            return QStringLiteral("dark");
+        case ThemeChoice::system:
+            break;
+    }
+    return QStringLiteral("system");
+}
+
+}  // namespace
+
+struct Settings::Private {
+    explicit Private(const QString& path) : file(path, QSettings::IniFormat) {}
+    /// Stores and says whether that was a change.
+    bool set(const QString& key, const QVariant& value) {
+        if (file.value(key) == value) return false;
+        file.setValue(key, value);
+        file.sync();
+        return true;
+    }
+    QSettings file;
+};
+
+Settings::Settings(const QString& path, QObject* parent)
+    : QObject(parent), m_private(std::make_unique<Private>(path)) {}
+Settings::~Settings() = default;
+
+ThemeChoice Settings::theme() const {
+    const QString name = value(QStringLiteral("theme")).toString();
+    if (name == QLatin1String("light")) return ThemeChoice::light;
+    if (name == QLatin1String("dark")) return ThemeChoice::dark;
+    return ThemeChoice::system;
+}
+
+void Settings::setTheme(ThemeChoice choice) {
+    if (m_private->set(QStringLiteral("theme"), nameOf(choice))) emit themeChanged();
+}
+
+int Settings::fontPercent() const {
+    const int percent = value(QStringLiteral("font_percent"), 100).toInt();
+    return qBound(kLeastFontPercent, percent, kMostFontPercent);
+}
+
+void Settings::setFontPercent(int percent) {
+    const int bounded = qBound(kLeastFontPercent, percent, kMostFontPercent);
+    if (m_private->set(QStringLiteral("font_percent"), bounded)) emit themeChanged();
+}
+
+QString Settings::language() const {
+    return value(QStringLiteral("language")).toString();
+}
+
+void Settings::setLanguage(const QString& code) {
+    if (m_private->set(QStringLiteral("language"), code)) emit languageChanged();
+}
+
+int Settings::numThreads() const {
+    return qMax(0, value(QStringLiteral("threads")).toInt());
+}
+
+void Settings::setNumThreads(int count) {
+    if (m_private->set(QStringLiteral("threads"), count)) emit engineChanged();
+}
+
+int Settings::contextTokens() const {
+    return qMax(0, value(QStringLiteral("context_tokens")).toInt());
+}
+
+void Settings::setContextTokens(int tokens) {
+    if (m_private->set(QStringLiteral("context_tokens"), tokens)) emit engineChanged();
+}
+
+QString Settings::kvType() const {
+    return value(QStringLiteral("kv_type"), QStringLiteral("f32")).toString();
+}
+
+void Settings::setKvType(const QString& type) {
+    if (m_private->set(QStringLiteral("kv_type"), type)) emit engineChanged();
+}
+
+bool Settings::useMapping() const {
+    return value(QStringLiteral("use_mapping"), true).toBool();
+}
+
+void Settings::setUseMapping(bool use) {
+    if (m_private->set(QStringLiteral("use_mapping"), use)) emit engineChanged();
+}
+
+QString Settings::modelPath() const {
+    return value(QStringLiteral("model")).toString();
+}
+
+void Settings::setModelPath(const QString& path) {
+    if (m_private->set(QStringLiteral("model"), path)) emit changed();
+}
+
+bool Settings::notifyWhenDone() const {
+    return value(QStringLiteral("notify"), true).toBool();
+}
+
+void Settings::setNotifyWhenDone(bool notify) {
+    if (m_private->set(QStringLiteral("notify"), notify)) emit changed();
+}
+
+bool Settings::showTray() const {
+    return value(QStringLiteral("tray"), false).toBool();
+}
+
+void Settings::setShowTray(bool show) {
+    if (m_private->set(QStringLiteral("tray"), show)) emit changed();
+}
+
+QVariant Settings::value(const QString& key, const QVariant& fallback) const {
+    return m_private->file.value(key, fallback);
+}
+
+void Settings::setValue(const QString& key, const QVariant& value) {
+    m_private->set(key, value);
+}
+
+}  // namespace hokku::desktop

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings: what a person has chosen for the whole app, kept in an INI file of the app's folder.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QVariant>
+#include <memory>
+
+#include "look/theme.h"
+
+namespace hokku::desktop {
+
+/// Threads: the UI thread.
+class Settings : public QObject {
+    Q_OBJECT
+
+  public:
+    /// `path` of the INI file; it is made when something is set.
+    explicit Settings(const QString& path, QObject* parent = nullptr);
+    ~Settings() override;
+
+    [[nodiscard]] ThemeChoice theme() const;
+    void setTheme(ThemeChoice choice);
+    [[nodiscard]] int fontPercent() const;  ///< 80 to 200.
+    void setFontPercent(int percent);
+    [[nodiscard]] QString language() const;  ///< "en", "de"; empty: the system's.
+    void setLanguage(const QString& code);
+    [[nodiscard]] int numThreads() const;  ///< 0: chosen by the engine.
+    void setNumThreads(int count);
+    [[nodiscard]] int contextTokens() const;  ///< 0: chosen by the engine.
+    void setContextTokens(int tokens);
+    [[nodiscard]] QString kvType() const;  ///< "f32", "f16", "q8_0".
+    void setKvType(const QString& type);
+    [[nodiscard]] bool useMapping() const;
+    void setUseMapping(bool use);
+    [[nodiscard]] QString modelPath()
+        const;  ///< The model for new chats; empty: the starter model.
+    void setModelPath(const QString& path);
+    [[nodiscard]] bool notifyWhenDone() const;
+    void setNotifyWhenDone(bool notify);
+    [[nodiscard]] bool showTray() const;
+    void setShowTray(bool show);
+    [[nodiscard]] QVariant value(const QString& key, const QVariant& fallback = {}) const;
+    void setValue(const QString& key, const QVariant& value);  ///< Geometry and the like.
+
+  signals:
+    void themeChanged();
+    void languageChanged();
+    void engineChanged();  ///< Threads, context, KV type or mapping: a model must be loaded anew.
+    void changed();
+
+  private:
+    struct Private;
+    std::unique_ptr<Private> m_private;
+};
+
+}  // namespace hokku::desktop

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// SettingsPage: everything that a person can choose, in plain words, with the presets.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+
+#include "application/app_folders.h"
+#include "settings/preset.h"
+#include "settings/settings.h"
+
+namespace hokku::desktop {
+
+/// Threads: the UI thread. `settings` must outlive it.
+class SettingsPage : public QWidget {
+    Q_OBJECT
+
+  public:
+    SettingsPage(const AppFolders& folders, Settings& settings, QWidget* parent = nullptr);
+    ~SettingsPage() override;
+
+    /// The preset that new chats use.
+    [[nodiscard]] Preset currentPreset() const;
+
+  signals:
+    void presetChanged(const hokku::desktop::Preset& preset);
+    void noticed(const QString& text);
+
+  private:
+    struct Private;
+    std::unique_ptr<Private> m_private;
+};
+
+}  // namespace hokku::desktop
