@@ -5,7 +5,7 @@
 #include <QMessageBox>
 #include <QTimer>
 
-#include "application/app_folders.h"
+#include "settings/app_folders.h"
 #include "application/main_window.h"
 #include "hokku/library.h"
 #include "look/theme.h"

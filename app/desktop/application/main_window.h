@@ -5,7 +5,7 @@
 #include <QMainWindow>
 #include <memory>
 
-#include "application/app_folders.h"
+#include "settings/app_folders.h"
 #include "chat/chat_session.h"
 #include "conversations/chat_store.h"
 #include "hokku/qt/generator.h"

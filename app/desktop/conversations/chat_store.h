@@ -8,7 +8,9 @@
 #include <QString>
 #include <QStringList>
 #include <QVector>
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "hokku/result.h"
 

@@ -34,6 +34,10 @@ class Sidebar : public QWidget {
     void deleted(const QString& title, const std::function<void()>& undo);
     void noticed(const QString& text);
 
+  protected:
+    void changeEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
   private:
     struct Private;
     std::unique_ptr<Private> m_private;

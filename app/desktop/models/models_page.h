@@ -6,7 +6,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "application/app_folders.h"
+#include "settings/app_folders.h"
 #include "settings/settings.h"
 
 namespace hokku::desktop {

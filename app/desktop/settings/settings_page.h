@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <memory>
 
-#include "application/app_folders.h"
+#include "settings/app_folders.h"
 #include "settings/preset.h"
 #include "settings/settings.h"
 

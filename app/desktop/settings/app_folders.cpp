@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "application/app_folders.h"
+#include "settings/app_folders.h"
 
 #include <QCoreApplication>
 #include <QDir>

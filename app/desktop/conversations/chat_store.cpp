@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conversations/chat_store.h"
+
+#include <QFileInfo>
+#include <QSqlError>
+#include <QSqlQuery>
+
+#include "conversations/database.h"
+#include "conversations/search_query.h"
+
+namespace hokku::desktop {
+namespace {
+
+/// Streamed text lies in message_pieces until the message is finished, so that what is written is
+/// in proportion to the new text. Deleted rows are only marked until purge().
+const QVector<Migration>& migrations() {
+    static const QVector<Migration> all{{
+        QStringLiteral("CREATE TABLE chats ("
+                       "id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL DEFAULT '', "
+                       "first_line TEXT NOT NULL DEFAULT '', folder TEXT NOT NULL DEFAULT '', "
+                       "pinned INTEGER NOT NULL DEFAULT 0, model TEXT NOT NULL DEFAULT '', "
+                       "preset TEXT NOT NULL DEFAULT '', system_prompt TEXT, "
+                       "draft TEXT NOT NULL DEFAULT '', scroll REAL NOT NULL DEFAULT 1, "
+                       "active_leaf INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL, "
+                       "deleted INTEGER NOT NULL DEFAULT 0)"),
+        QStringLiteral("CREATE TABLE messages ("
+                       "id INTEGER PRIMARY KEY AUTOINCREMENT, "
+                       "chat INTEGER NOT NULL REFERENCES chats(id) ON DELETE CASCADE, "
+                       "parent INTEGER NOT NULL DEFAULT 0, role TEXT NOT NULL, "
+                       "content TEXT NOT NULL, thought TEXT NOT NULL DEFAULT '', "
+                       "state INTEGER NOT NULL DEFAULT 0, stats TEXT NOT NULL DEFAULT '', "
+                       "created INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0)"),
+        QStringLiteral("CREATE INDEX messages_by_chat ON messages(chat, id)"),
+        QStringLiteral("CREATE TABLE message_pieces (id INTEGER PRIMARY KEY AUTOINCREMENT, "
+                       "message INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE, "
+                       "content TEXT NOT NULL, thought TEXT NOT NULL)"),
+        QStringLiteral("CREATE INDEX pieces_by_message ON message_pieces(message, id)"),
+        QStringLiteral("CREATE VIRTUAL TABLE message_search USING fts5(content, "
+                       "content='messages', content_rowid='id', "
+                       "tokenize='unicode61 remove_diacritics 2')"),
+        QStringLiteral("CREATE VIRTUAL TABLE title_search USING fts5(title, first_line, "
+                       "content='chats', content_rowid='id', "
+                       "tokenize='unicode61 remove_diacritics 2')"),
+        QStringLiteral("CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN "
+                       "INSERT INTO message_search(rowid, content) VALUES (new.id, new.content); "
+                       "END"),
+        QStringLiteral("CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN "
+                       "INSERT INTO message_search(message_search, rowid, content) "
+                       "VALUES ('delete', old.id, old.content); END"),
+        QStringLiteral("CREATE TRIGGER message_changed AFTER UPDATE OF content ON messages BEGIN "
+                       "INSERT INTO message_search(message_search, rowid, content) "
+                       "VALUES ('delete', old.id, old.content); "
+                       "INSERT INTO message_search(rowid, content) VALUES (new.id, new.content); "
+                       "END"),
+        QStringLiteral("CREATE TRIGGER chat_added AFTER INSERT ON chats BEGIN "
+                       "INSERT INTO title_search(rowid, title, first_line) "
+                       "VALUES (new.id, new.title, new.first_line); END"),
+        QStringLiteral("CREATE TRIGGER chat_removed AFTER DELETE ON chats BEGIN "
+                       "INSERT INTO title_search(title_search, rowid, title, first_line) "
+                       "VALUES ('delete', old.id, old.title, old.first_line); END"),
+        QStringLiteral("CREATE TRIGGER chat_changed AFTER UPDATE OF title, first_line ON chats "
+                       "BEGIN INSERT INTO title_search(title_search, rowid, title, first_line) "
+                       "VALUES ('delete', old.id, old.title, old.first_line); "
+                       "INSERT INTO title_search(rowid, title, first_line) "
+                       "VALUES (new.id, new.title, new.first_line); END"),
+    }};
+    return all;
+}
+
+const QString kChatColumns = QStringLiteral(
+    "id, title, first_line, folder, pinned, model, preset, system_prompt, draft, scroll, "
+    "active_leaf, updated");
+const QString kMessageColumns =
+    QStringLiteral("id, chat, parent, role, content, thought, state, stats, created");
+
+qint64 now() {
+    return QDateTime::currentMSecsSinceEpoch();
+}
+
+/// NOT NULL columns take an empty text for a null QString.
+QString present(const QString& text) {
+    return text.isNull() ? QStringLiteral("") : text;
+}
+
+ChatRecord readChat(const QSqlQuery& row) {
+    ChatRecord chat;
+    chat.id = row.value(0).toLongLong();
+    chat.title = row.value(1).toString();
+    chat.firstLine = row.value(2).toString();
+    chat.folder = row.value(3).toString();
+    chat.isPinned = row.value(4).toBool();
+    chat.modelPath = row.value(5).toString();
+    chat.preset = row.value(6).toString();
+    chat.systemPrompt = row.value(7).isNull() ? QString() : row.value(7).toString();
+    chat.draft = row.value(8).toString();
+    chat.scrollPosition = row.value(9).toDouble();
+    chat.activeLeaf = row.value(10).toLongLong();
+    chat.updated = QDateTime::fromMSecsSinceEpoch(row.value(11).toLongLong(), Qt::UTC);
+    return chat;
+}
+
+/// Nothing for a row that makes no sense: what is left of a damaged file must still open.
+std::optional<MessageRecord> readMessage(const QSqlQuery& row) {
+    MessageRecord message;
+    message.id = row.value(0).toLongLong();
+    message.chat = row.value(1).toLongLong();
+    message.parent = row.value(2).toLongLong();
+    message.role = row.value(3).toString();
+    message.content = row.value(4).toString();
+    message.thought = row.value(5).toString();
+    const int state = row.value(6).toInt();
+    message.statsJson = row.value(7).toString();
+    message.created = QDateTime::fromMSecsSinceEpoch(row.value(8).toLongLong(), Qt::UTC);
+    const bool isKnownState = state >= static_cast<int>(MessageState::complete) &&
+                              state <= static_cast<int>(MessageState::failed);
+    if (message.role.isEmpty() || message.parent >= message.id || !isKnownState)
+        return std::nullopt;
+    message.state = static_cast<MessageState>(state);
+    return message;
+}
+
+}  // namespace
+
+struct ChatStore::Private {
+    /// Runs statements that change something, in one transaction.
+    Result<void> change(const std::function<Result<void>()>& work) {
+        if (isReadOnly)
+            return Error{ErrorCode::io, "the conversations are open for reading only",
+                         database->path().toStdString(), ""};
+        if (Result<void> begun = database->begin(); !begun.ok()) return begun;
+        if (Result<void> done = work(); !done.ok()) {
+            database->rollBack();
+            return done;
+        }
+        return database->commit();
+    }
+    Result<void> run(const QString& sql, const QVariantList& values) const {
+        Result<QSqlQuery> done = database->run(sql, values);
+        if (!done.ok()) return done.error();
+        return {};
+    }
+    Result<void> touch(ChatId chat) const {
+        return run(QStringLiteral("UPDATE chats SET updated=? WHERE id=?"), {now(), chat});
+    }
+    Result<void> finishInterrupted();
+
+    std::unique_ptr<Database> database;
+    bool isReadOnly = false;
+    QString notice;
+    mutable int numBroken = 0;
+};
+
+ChatStore::ChatStore() : m_private(std::make_unique<Private>()) {}
+ChatStore::~ChatStore() = default;
+
+Result<std::unique_ptr<ChatStore>> ChatStore::open(const QString& path) {
+    std::unique_ptr<ChatStore> store(new ChatStore);
+    Private& self = *store->m_private;
+    const bool isWritable =
+        path.isEmpty() || !QFileInfo::exists(path) || QFileInfo(path).isWritable();
+    auto database =
+        Database::open(path, isWritable ? Database::Access::readWrite : Database::Access::readOnly);
+    if (!database.ok()) return database.error();
+    Result<int> version = databaseVersion(**database);
+    if (!version.ok()) return version.error();
+    if (*version > migrations().size()) {
+        self.isReadOnly = true;
+        self.notice =
+            tr("The conversations were written by a newer version of Hokku. They can be "
+               "read here; new ones are not stored.");
+        *database = nullptr;
+        database = Database::open(path, Database::Access::readOnly);
+        if (!database.ok()) return database.error();
+    } else if (!isWritable) {
+        self.isReadOnly = true;
+        self.notice = tr("The conversations cannot be written (%1). They can be read; new ones are "
+                         "not stored.")
+                          .arg(path);
+    } else if (Result<void> migrated = migrate(**database, migrations()); !migrated.ok()) {
+        return migrated.error();
+    }
+    self.database = std::move(*database);
+    if (!self.isReadOnly) {
+        if (Result<void> done = self.finishInterrupted(); !done.ok()) return done.error();
+        if (Result<void> purged = store->purge(); !purged.ok()) return purged.error();
+    }
+    return store;
+}
+
+/// Replies that were being written when the program ended: their pieces become their text.
+Result<void> ChatStore::Private::finishInterrupted() {
+    return change([this]() -> Result<void> {
+        const QString joined = QStringLiteral(
+            "(SELECT coalesce(group_concat(%1, ''), '') FROM "
+            "(SELECT %1 FROM message_pieces WHERE message=messages.id ORDER BY id))");
+        const int streaming = static_cast<int>(MessageState::streaming);
+        Result<void> merged = run(
+            QStringLiteral("UPDATE messages SET content=content||%1, thought=thought||%2, "
+                           "state=? WHERE state=?")
+                .arg(joined.arg(QStringLiteral("content")), joined.arg(QStringLiteral("thought"))),
+            {static_cast<int>(MessageState::stopped), streaming});
+        if (!merged.ok()) return merged;
+        return run(QStringLiteral("DELETE FROM message_pieces"), {});
+    });
+}
+
+bool ChatStore::isReadOnly() const {
+    return m_private->isReadOnly;
+}
+QString ChatStore::notice() const {
+    return m_private->notice;
+}
+
+// ---- chats
+// ---------------------------------------------------------------------------------------
+
+Result<QVector<ChatRecord>> ChatStore::chats() const {
+    Result<QSqlQuery> rows = m_private->database->run(
+        QStringLiteral("SELECT %1 FROM chats WHERE deleted=0 ORDER BY pinned DESC, updated DESC, "
+                       "id DESC")
+            .arg(kChatColumns));
+    if (!rows.ok()) return rows.error();
+    QVector<ChatRecord> chats;
+    while (rows->next()) chats.append(readChat(*rows));
+    return chats;
+}
+
+Result<ChatRecord> ChatStore::chat(ChatId id) const {
+    Result<QSqlQuery> rows = m_private->database->run(
+        QStringLiteral("SELECT %1 FROM chats WHERE id=? AND deleted=0").arg(kChatColumns), {id});
+    if (!rows.ok()) return rows.error();
+    if (rows->next()) return readChat(*rows);
+    return Error{ErrorCode::bad_argument, "there is no such conversation", std::to_string(id), ""};
+}
+
+Result<ChatId> ChatStore::createChat(const ChatRecord& record) {
+    ChatId id = 0;
+    Result<void> done = m_private->change([&]() -> Result<void> {
+        Result<QSqlQuery> added = m_private->database->run(
+            QStringLiteral("INSERT INTO chats (title, first_line, folder, pinned, model, preset, "
+                           "system_prompt, draft, scroll, active_leaf, updated) "
+                           "VALUES (?,?,?,?,?,?,?,?,?,?,?)"),
+            {present(record.title), present(record.firstLine), present(record.folder),
+             record.isPinned, present(record.modelPath), present(record.preset),
+             record.systemPrompt, present(record.draft), record.scrollPosition, record.activeLeaf,
+             now()});
+        if (!added.ok()) return added.error();
+        id = added->lastInsertId().toLongLong();
+        return {};
+    });
+    if (!done.ok()) return done.error();
+    emit chatsChanged();
+    return id;
+}
+
+Result<void> ChatStore::updateChat(const ChatRecord& record) {
+    Result<void> done = m_private->change([&] {
+        return m_private->run(
+            QStringLiteral("UPDATE chats SET title=?, first_line=?, folder=?, pinned=?, model=?, "
+                           "preset=?, system_prompt=?, draft=?, scroll=?, active_leaf=? "
+                           "WHERE id=?"),
+            {present(record.title), present(record.firstLine), present(record.folder),
+             record.isPinned, present(record.modelPath), present(record.preset),
+             record.systemPrompt, present(record.draft), record.scrollPosition, record.activeLeaf,
+             record.id});
+    });
+    if (done.ok()) emit chatsChanged();
+    return done;
+}
+
+Result<void> ChatStore::deleteChat(ChatId id) {
+    Result<void> done = m_private->change([&] {
+        return m_private->run(QStringLiteral("UPDATE chats SET deleted=1 WHERE id=?"), {id});
+    });
+    if (done.ok()) emit chatsChanged();
+    return done;
+}
+
+Result<void> ChatStore::restoreChat(ChatId id) {
+    Result<void> done = m_private->change([&] {
+        return m_private->run(QStringLiteral("UPDATE chats SET deleted=0 WHERE id=?"), {id});
+    });
+    if (done.ok()) emit chatsChanged();
+    return done;
+}
+
+Result<void> ChatStore::purge() {
+    return m_private->change([&]() -> Result<void> {
+        Result<void> chats =
+            m_private->run(QStringLiteral("DELETE FROM chats WHERE deleted=1"), {});
+        if (!chats.ok()) return chats;
+        return m_private->run(QStringLiteral("DELETE FROM messages WHERE deleted=1"), {});
+    });
+}
+
+// ---- messages
+// ------------------------------------------------------------------------------------
+
+Result<QVector<MessageRecord>> ChatStore::messages(ChatId id) const {
+    Result<QSqlQuery> rows = m_private->database->run(
+        QStringLiteral("SELECT %1 FROM messages WHERE chat=? AND deleted=0 ORDER BY id")
+            .arg(kMessageColumns),
+        {id});
+    if (!rows.ok()) return rows.error();
+    QVector<MessageRecord> messages;
+    while (rows->next()) {
+        if (std::optional<MessageRecord> message = readMessage(*rows)) {
+            messages.append(*message);
+        } else {
+            ++m_private->numBroken;
+        }
+    }
+    return messages;
+}
+
+Result<MessageId> ChatStore::addMessage(const MessageRecord& record) {
+    MessageId id = 0;
+    Result<void> done = m_private->change([&]() -> Result<void> {
+        Result<QSqlQuery> added = m_private->database->run(
+            QStringLiteral("INSERT INTO messages (chat, parent, role, content, thought, state, "
+                           "stats, created) VALUES (?,?,?,?,?,?,?,?)"),
+            {record.chat, record.parent, record.role, present(record.content),
+             present(record.thought), static_cast<int>(record.state), present(record.statsJson),
+             now()});
+        if (!added.ok()) return added.error();
+        id = added->lastInsertId().toLongLong();
+        return m_private->run(
+            QStringLiteral("UPDATE chats SET active_leaf=?, updated=? WHERE id=?"),
+            {id, now(), record.chat});
+    });
+    if (!done.ok()) return done.error();
+    emit chatsChanged();
+    return id;
+}
+
+Result<void> ChatStore::appendText(MessageId id, const QString& content, const QString& thought) {
+    return m_private->change([&] {
+        return m_private->run(
+            QStringLiteral("INSERT INTO message_pieces (message, content, thought) VALUES (?,?,?)"),
+            {id, present(content), present(thought)});
+    });
+}
+
+Result<void> ChatStore::finishMessage(const MessageRecord& record) {
+    return m_private->change([&]() -> Result<void> {
+        Result<void> updated = m_private->run(
+            QStringLiteral("UPDATE messages SET content=?, thought=?, state=?, stats=? WHERE id=?"),
+            {present(record.content), present(record.thought), static_cast<int>(record.state),
+             present(record.statsJson), record.id});
+        if (!updated.ok()) return updated;
+        Result<void> cleared = m_private->run(
+            QStringLiteral("DELETE FROM message_pieces WHERE message=?"), {record.id});
+        if (!cleared.ok()) return cleared;
+        return m_private->touch(record.chat);
+    });
+}
+
+Result<void> ChatStore::deleteMessage(MessageId id) {
+    return m_private->change([&] {
+        return m_private->run(QStringLiteral("UPDATE messages SET deleted=1 WHERE id=?"), {id});
+    });
+}
+
+Result<void> ChatStore::restoreMessage(MessageId id) {
+    return m_private->change([&] {
+        return m_private->run(QStringLiteral("UPDATE messages SET deleted=0 WHERE id=?"), {id});
+    });
+}
+
+Result<void> ChatStore::setActiveLeaf(ChatId chat, MessageId leaf) {
+    return m_private->change([&] {
+        return m_private->run(QStringLiteral("UPDATE chats SET active_leaf=? WHERE id=?"),
+                              {leaf, chat});
+    });
+}
+
+// ---- search
+// --------------------------------------------------------------------------------------
+
+Result<QVector<SearchHit>> ChatStore::search(const QString& query, int limit) const {
+    QVector<SearchHit> hits;
+    const SearchQuery parsed = parseSearch(query);
+    if (parsed.isEmpty()) return hits;
+    const auto collect = [&](const QString& sql, const QVariantList& values) -> Result<void> {
+        Result<QSqlQuery> rows = m_private->database->run(sql, values);
+        if (!rows.ok()) return rows.error();
+        while (rows->next()) {
+            SearchHit hit;
+            hit.chat = rows->value(0).toLongLong();
+            hit.message = rows->value(1).toLongLong();
+            const QString title = rows->value(2).toString();
+            hit.title = title.isEmpty() ? rows->value(3).toString() : title;
+            hit.snippet = parsed.mark(rows->value(4).toString());
+            hits.append(hit);
+        }
+        return {};
+    };
+    const QString chatColumns = QStringLiteral("chats.title, chats.first_line");
+    if (parsed.isSubstring) {
+        // Scripts without spaces have no words that FTS5 could find.
+        Result<void> done = collect(
+            QStringLiteral("SELECT chats.id, messages.id, %1, messages.content FROM messages "
+                           "JOIN chats ON chats.id=messages.chat WHERE messages.deleted=0 AND "
+                           "chats.deleted=0 AND messages.content LIKE ? ESCAPE '\\' "
+                           "ORDER BY messages.id DESC LIMIT ?")
+                .arg(chatColumns),
+            {parsed.likePattern, limit});
+        if (!done.ok()) return done.error();
+        return hits;
+    }
+    Result<void> titles = collect(
+        QStringLiteral("SELECT chats.id, 0, %1, chats.first_line FROM title_search "
+                       "JOIN chats ON chats.id=title_search.rowid WHERE title_search MATCH ? AND "
+                       "chats.deleted=0 ORDER BY rank LIMIT ?")
+            .arg(chatColumns),
+        {parsed.match, limit});
+    if (!titles.ok()) return titles.error();
+    Result<void> texts = collect(
+        QStringLiteral("SELECT chats.id, messages.id, %1, "
+                       "snippet(message_search, 0, '', '', '…', 16) FROM message_search "
+                       "JOIN messages ON messages.id=message_search.rowid "
+                       "JOIN chats ON chats.id=messages.chat WHERE message_search MATCH ? AND "
+                       "messages.deleted=0 AND chats.deleted=0 ORDER BY rank LIMIT ?")
+            .arg(chatColumns),
+        {parsed.match, limit});
+    if (!texts.ok()) return texts.error();
+    return hits;
+}
+
+}  // namespace hokku::desktop
