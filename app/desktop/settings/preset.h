@@ -2,7 +2,9 @@
 // Preset: a system prompt with sampling values, one JSON file each in the presets folder.
 #pragma once
 
+#include <QByteArray>
 #include <QString>
+#include <QStringList>
 #include <QVector>
 
 #include "hokku/result.h"

@@ -26,6 +26,9 @@ class SettingsPage : public QWidget {
     void presetChanged(const hokku::desktop::Preset& preset);
     void noticed(const QString& text);
 
+  protected:
+    void changeEvent(QEvent* event) override;
+
   private:
     struct Private;
     std::unique_ptr<Private> m_private;
