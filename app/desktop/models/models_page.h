@@ -30,6 +30,9 @@ class ModelsPage : public QWidget {
     void aboutToDelete(const QString& path);
     void noticed(const QString& text);
 
+  protected:
+    void changeEvent(QEvent* event) override;
+
   private:
     struct Private;
     std::unique_ptr<Private> m_private;

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/model_entry.h"
+
+#include <QDir>
+#include <QDirIterator>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QRegularExpression>
+#include <QSet>
+
+#include "hokku/model_file.h"
+
+namespace hokku::desktop {
+namespace {
+
+constexpr int kMostFiles = 20'000, kMostModels = 1'000, kMostLevels = 6;
+
+QString fromUtf8(const std::string& text) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+}
+
+/// A metadata value as JSON.
+QJsonValue valueOf(const ModelFileInfo& info, const QString& key) {
+    const MetadataEntryInfo* entry = info.find(key.toStdString());
+    if (entry == nullptr) return QJsonValue::Undefined;
+    const QByteArray json = '[' + QByteArray::fromStdString(entry->value_json) + ']';
+    return QJsonDocument::fromJson(json).array().first();
+}
+
+quint64 numberOf(const ModelFileInfo& info, const QString& key) {
+    QJsonValue value = valueOf(info, key);
+    if (value.isArray()) value = value.toArray().first();  // per layer: the first stands for all
+    return static_cast<quint64>(qMax(0.0, value.toDouble()));
+}
+
+/// Keys and values of all layers, 32 bits each.
+quint64 kvBytesPerToken(const ModelFileInfo& info, const QString& architecture) {
+    const auto number = [&](const char* key) {
+        return numberOf(info, architecture + QLatin1Char('.') + QLatin1String(key));
+    };
+    const quint64 heads = number("attention.head_count");
+    quint64 kvHeads = number("attention.head_count_kv");
+    if (kvHeads == 0) kvHeads = heads;
+    quint64 keyLength = number("attention.key_length");
+    if (keyLength == 0 && heads > 0) keyLength = number("embedding_length") / heads;
+    quint64 valueLength = number("attention.value_length");
+    if (valueLength == 0) valueLength = keyLength;
+    return number("block_count") * kvHeads * (keyLength + valueLength) * sizeof(float);
+}
+
+/// Of a split set only the first part stands for it.
+bool isLaterPart(const QString& fileName) {
+    static const QRegularExpression part(QStringLiteral("-(\\d{5})-of-\\d{5}\\.gguf$"),
+                                         QRegularExpression::CaseInsensitiveOption);
+    const QRegularExpressionMatch match = part.match(fileName);
+    return match.hasMatch() && match.captured(1) != QLatin1String("00001");
+}
+
+bool isGguf(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) && file.read(4) == QByteArray("GGUF");
+}
+
+}  // namespace
+
+QVector<ModelFolder> foldersOfOtherPrograms(const QString& home) {
+    const QPair<const char*, const char*> known[] = {
+        {"LM Studio", ".lmstudio/models"},
+        {"LM Studio", ".cache/lm-studio/models"},
+        {"GPT4All", ".local/share/nomic.ai/GPT4All"},
+        {"GPT4All", "AppData/Local/nomic.ai/GPT4All"},
+        {"Jan", "jan/models"},
+        {"Jan", ".local/share/Jan/data/models"},
+        {"Jan", ".local/share/Jan/data/llamacpp/models"},
+        {"Jan", "AppData/Roaming/Jan/data/llamacpp/models"},
+        {"Ollama", ".ollama/models/blobs"},
+        {"Hugging Face", ".cache/huggingface/hub"},
+        {"llama.cpp", ".cache/llama.cpp"},
+    };
+    QVector<ModelFolder> folders;
+    for (const auto& [source, path] : known) {
+        const QString folder = home + QLatin1Char('/') + QLatin1String(path);
+        if (QFileInfo(folder).isDir()) folders.append({QString::fromLatin1(source), folder, false});
+    }
+    return folders;
+}
+
+QStringList findModels(const ModelFolder& folder) {
+    QStringList found;
+    QSet<QString> seen;  // Hugging Face links several names to one file
+    const qsizetype levelsAbove = folder.path.count(QLatin1Char('/'));
+    QDirIterator files(folder.path, QDir::Files | QDir::NoDotAndDotDot,
+                       QDirIterator::Subdirectories);
+    for (int count = 0; files.hasNext() && count < kMostFiles && found.size() < kMostModels;
+         ++count) {
+        const QString path = files.next();
+        if (path.count(QLatin1Char('/')) - levelsAbove > kMostLevels) continue;
+        const QString name = files.fileName();
+        const bool isNamed = name.endsWith(QLatin1String(".gguf"), Qt::CaseInsensitive);
+        const bool isBlob = name.startsWith(QLatin1String("sha256-"));
+        if (!(isNamed && !isLaterPart(name)) && !(isBlob && isGguf(path))) continue;
+        const QString real = QFileInfo(path).canonicalFilePath();
+        if (real.isEmpty() || seen.contains(real)) continue;
+        seen.insert(real);
+        found.append(path);
+    }
+    found.sort();
+    return found;
+}
+
+ModelEntry describeModel(const QString& path, const QString& source) {
+    ModelEntry entry;
+    entry.path = path;
+    entry.source = source;
+    entry.name = QFileInfo(path).completeBaseName();
+    entry.fileBytes = static_cast<quint64>(qMax<qint64>(0, QFileInfo(path).size()));
+    const auto info = inspect_model_file(std::filesystem::path(path.toStdU16String()),
+                                         {.max_array_elements = 1, .max_string_bytes = 1024});
+    if (!info.ok()) {
+        entry.problem = fromUtf8(info.error().message());
+        return entry;
+    }
+    const QString name = valueOf(*info, QStringLiteral("general.name")).toString();
+    if (!name.isEmpty()) entry.name = name;
+    entry.architecture = valueOf(*info, QStringLiteral("general.architecture")).toString();
+    entry.license = valueOf(*info, QStringLiteral("general.license")).toString();
+    entry.fileBytes = info->file_bytes;
+    entry.numParameters = info->num_parameters;
+    if (!info->type_totals.empty()) entry.quantisation = fromUtf8(info->type_totals.front().type);
+    entry.trainedContext = numberOf(*info, entry.architecture + QStringLiteral(".context_length"));
+    entry.kvBytesPerToken = kvBytesPerToken(*info, entry.architecture);
+    return entry;
+}
+
+}  // namespace hokku::desktop

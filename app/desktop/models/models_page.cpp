@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/models_page.h"
+
+#include <QDir>
+#include <QEvent>
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QFrame>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QLocale>
+#include <QMessageBox>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QThread>
+#include <QVBoxLayout>
+
+#include "hokku/devices.h"
+#include "look/theme.h"
+#include "models/download.h"
+#include "models/model_entry.h"
+
+namespace hokku::desktop {
+namespace {
+
+constexpr quint64 kDefaultContext = 4096;
+
+QString sizeText(quint64 bytes) {
+    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1,
+                                       QLocale::DataSizeTraditionalFormat);
+}
+
+QLabel* faint(const QString& text) {
+    auto* label = new QLabel(text);
+    label->setObjectName(QStringLiteral("faint"));
+    label->setWordWrap(true);
+    return label;
+}
+
+quint64 availableMemory() {
+    const auto devices = list_devices();
+    return devices.empty() ? 0 : devices.front().available_memory_bytes;
+}
+
+double bytesPerValue(const QString& kvType) {
+    if (kvType == QLatin1String("f16")) return 2.0;
+    if (kvType == QLatin1String("q8_0")) return 34.0 / 32.0;  // a 16-bit scale for 32 values
+    return 4.0;
+}
+
+}  // namespace
+
+struct ModelsPage::Private {
+    Private(ModelsPage* page, const AppFolders& appFolders, Settings& appSettings)
+        : self(page), folders(appFolders), settings(appSettings) {}
+
+    void build();
+    void scan();
+    void showEntries();
+    QWidget* makeCard(const ModelEntry& entry);
+    [[nodiscard]] QString factsOf(const ModelEntry& entry) const;
+    [[nodiscard]] QString memoryOf(const ModelEntry& entry) const;
+    void remove(const ModelEntry& entry);
+    void startDownload();
+    void showDownload();
+    [[nodiscard]] QStringList addedFiles() const {
+        return settings.value(QStringLiteral("models/added")).toStringList();
+    }
+
+    ModelsPage* self;
+    AppFolders folders;
+    Settings& settings;
+    QVector<ModelEntry> entries;
+    QString loadedPath;
+    std::unique_ptr<QThread> scanner;
+    bool isScanWanted = false;
+
+    QLabel *title = nullptr, *hint = nullptr, *downloadState = nullptr;
+    QPushButton *addButton = nullptr, *scanButton = nullptr;
+    QPushButton *downloadButton = nullptr, *pauseButton = nullptr, *cancelButton = nullptr;
+    QLineEdit *urlField = nullptr, *hashField = nullptr;
+    QProgressBar* downloadBar = nullptr;
+    QVBoxLayout* list = nullptr;
+    std::unique_ptr<Download> download;
+};
+
+ModelsPage::ModelsPage(const AppFolders& folders, Settings& settings, QWidget* parent)
+    : QWidget(parent), m_private(std::make_unique<Private>(this, folders, settings)) {
+    m_private->build();
+    m_private->scan();
+}
+
+ModelsPage::~ModelsPage() {
+    if (m_private->scanner) m_private->scanner->wait();
+}
+
+void ModelsPage::addFiles(const QStringList& paths) {
+    QStringList added = m_private->addedFiles();
+    for (const QString& path : paths) {
+        const QString absolute = QFileInfo(path).absoluteFilePath();
+        if (!added.contains(absolute)) added.append(absolute);
+    }
+    m_private->settings.setValue(QStringLiteral("models/added"), added);
+    m_private->scan();
+}
+
+void ModelsPage::setLoadedModel(const QString& path) {
+    m_private->loadedPath = path;
+    m_private->showEntries();
+}
+
+void ModelsPage::changeEvent(QEvent* event) {
+    if (event->type() == QEvent::LanguageChange) m_private->build();
+    QWidget::changeEvent(event);
+}
+
+// ---- Private
+// -------------------------------------------------------------------------------------
+
+void ModelsPage::Private::build() {
+    delete self->layout();
+    qDeleteAll(self->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly));
+    auto* area = new QScrollArea;
+    area->setWidgetResizable(true);
+    area->setFrameShape(QFrame::NoFrame);
+    area->setFocusPolicy(Qt::NoFocus);
+    auto* content = new QWidget;
+    auto* row = new QHBoxLayout(content);
+    row->setContentsMargins(3 * kGrid, 3 * kGrid, 3 * kGrid, 3 * kGrid);
+    auto* inner = new QWidget;
+    inner->setMaximumWidth(kReadingWidth);
+    row->addStretch(1);
+    row->addWidget(inner, 100);
+    row->addStretch(1);
+    auto* column = new QVBoxLayout(inner);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(kGrid);
+
+    title = new QLabel(tr("Models on this machine"));
+    QFont font = Theme::instance().textFont();
+    font.setPointSizeF(font.pointSizeF() * 1.25);
+    font.setWeight(QFont::DemiBold);
+    title->setFont(font);
+    column->addWidget(title);
+    column->addWidget(
+        faint(tr("Larger models write better and need more memory. Files of other "
+                 "programs are used where they lie; nothing is copied.")));
+    auto* buttons = new QHBoxLayout;
+    addButton = new QPushButton(tr("Add a file…"));
+    scanButton = new QPushButton(tr("Look again"));
+    scanButton->setToolTip(
+        tr("Looks for models in the folders of LM Studio, GPT4All, Jan, Ollama "
+           "and Hugging Face"));
+    buttons->addWidget(addButton);
+    buttons->addWidget(scanButton);
+    buttons->addStretch(1);
+    column->addLayout(buttons);
+    list = new QVBoxLayout;
+    list->setSpacing(kGrid);
+    column->addLayout(list);
+
+    auto* heading = new QLabel(tr("Download a model"));
+    heading->setFont(font);
+    heading->setContentsMargins(0, 2 * kGrid, 0, 0);
+    column->addWidget(heading);
+    column->addWidget(
+        faint(tr("Hokku connects to the network only here, and only when you press "
+                 "the button.")));
+    auto* form = new QFormLayout;
+    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    urlField = new QLineEdit;
+    urlField->setObjectName(QStringLiteral("downloadUrl"));
+    urlField->setPlaceholderText(QStringLiteral("https://…/model.gguf"));
+    urlField->setAccessibleName(tr("Address of the file"));
+    urlField->setToolTip(tr("The address of a .gguf file"));
+    hashField = new QLineEdit;
+    hashField->setObjectName(QStringLiteral("downloadHash"));
+    hashField->setPlaceholderText(tr("optional"));
+    hashField->setAccessibleName(tr("SHA-256 of the file"));
+    hashField->setToolTip(
+        tr("64 digits that the publisher gives; the file is checked against them"));
+    form->addRow(tr("Address"), urlField);
+    form->addRow(tr("SHA-256"), hashField);
+    column->addLayout(form);
+    auto* downloadRow = new QHBoxLayout;
+    downloadButton = new QPushButton(tr("Download"));
+    downloadButton->setObjectName(QStringLiteral("downloadButton"));
+    pauseButton = new QPushButton(tr("Pause"));
+    cancelButton = new QPushButton(tr("Cancel"));
+    downloadBar = new QProgressBar;
+    downloadBar->setTextVisible(false);
+    downloadBar->setRange(0, 1000);
+    downloadBar->setAccessibleName(tr("Progress of the download"));
+    downloadState = faint({});
+    for (QPushButton* button : {downloadButton, pauseButton, cancelButton})
+        downloadRow->addWidget(button);
+    downloadRow->addStretch(1);
+    column->addLayout(downloadRow);
+    column->addWidget(downloadBar);
+    column->addWidget(downloadState);
+    column->addStretch(1);
+    area->setWidget(content);
+    auto* layout = new QVBoxLayout(self);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(area);
+
+    QObject::connect(addButton, &QPushButton::clicked, self, [this] {
+        const QStringList paths =
+            QFileDialog::getOpenFileNames(self, tr("Add models"), {}, tr("Models (*.gguf)"));
+        if (!paths.isEmpty()) self->addFiles(paths);
+    });
+    QObject::connect(scanButton, &QPushButton::clicked, self, [this] { scan(); });
+    QObject::connect(downloadButton, &QPushButton::clicked, self, [this] { startDownload(); });
+    QObject::connect(pauseButton, &QPushButton::clicked, self, [this] {
+        if (download) download->pause();
+    });
+    QObject::connect(cancelButton, &QPushButton::clicked, self, [this] {
+        if (download) download->cancel();
+        download.reset();
+        showDownload();
+    });
+    showEntries();
+    showDownload();
+}
+
+void ModelsPage::Private::scan() {
+    if (scanner) {
+        isScanWanted = true;
+        return;
+    }
+    scanner.reset(QThread::create([this, added = addedFiles(), own = folders.models] {
+        QVector<ModelEntry> found;
+        for (const QString& path : findModels({tr("Library"), own, true}))
+            found.append(describeModel(path, tr("Library")));
+        for (const QString& path : added) found.append(describeModel(path, tr("Added")));
+        for (const ModelFolder& folder : foldersOfOtherPrograms(QDir::homePath()))
+            for (const QString& path : findModels(folder))
+                found.append(describeModel(path, folder.source));
+        QMetaObject::invokeMethod(
+            self,
+            [this, found] {
+                scanner->wait();
+                scanner.reset();
+                entries = found;
+                showEntries();
+                if (std::exchange(isScanWanted, false)) scan();
+            },
+            Qt::QueuedConnection);
+    }));
+    scanner->start();
+}
+
+void ModelsPage::Private::showEntries() {
+    while (QLayoutItem* item = list->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    for (const ModelEntry& entry : entries) list->addWidget(makeCard(entry));
+    if (entries.isEmpty())
+        list->addWidget(
+            faint(tr("No model was found yet. Add a .gguf file, or download one below.")));
+}
+
+QString ModelsPage::Private::factsOf(const ModelEntry& entry) const {
+    QStringList facts{entry.source};
+    if (!entry.architecture.isEmpty()) facts.append(entry.architecture);
+    if (entry.numParameters > 0)
+        facts.append(
+            tr("%1 million parameters").arg(QLocale().toString(entry.numParameters / 1'000'000)));
+    if (!entry.quantisation.isEmpty()) facts.append(entry.quantisation);
+    facts.append(sizeText(entry.fileBytes));
+    if (entry.trainedContext > 0)
+        facts.append(tr("context up to %1").arg(QLocale().toString(entry.trainedContext)));
+    if (!entry.license.isEmpty()) facts.append(entry.license);
+    return facts.join(QStringLiteral(" · "));
+}
+
+QString ModelsPage::Private::memoryOf(const ModelEntry& entry) const {
+    const quint64 wanted = settings.contextTokens() > 0
+                               ? static_cast<quint64>(settings.contextTokens())
+                               : kDefaultContext;
+    const quint64 context = entry.trainedContext > 0 ? qMin(wanted, entry.trainedContext) : wanted;
+    const quint64 needed =
+        entry.fileBytes + entry.contextBytes(context, bytesPerValue(settings.kvType()));
+    const quint64 available = availableMemory();
+    const QString text =
+        tr("Needs about %1 of memory for a context of %2 tokens; %3 are free.")
+            .arg(sizeText(needed), QLocale().toString(context), sizeText(available));
+    return needed <= available || available == 0
+               ? text
+               : text + QLatin1Char(' ') + tr("It would be slow or not load at all.");
+}
+
+QWidget* ModelsPage::Private::makeCard(const ModelEntry& entry) {
+    auto* card = new QFrame;
+    card->setObjectName(QStringLiteral("notice"));
+    auto* row = new QHBoxLayout(card);
+    row->setContentsMargins(2 * kGrid, kGrid, 2 * kGrid, kGrid);
+    auto* texts = new QVBoxLayout;
+    texts->setSpacing(2);
+    auto* name = new QLabel(entry.name);
+    name->setObjectName(QStringLiteral("heading"));
+    name->setWordWrap(true);
+    name->setToolTip(entry.path);
+    texts->addWidget(name);
+    texts->addWidget(faint(factsOf(entry)));
+    const bool isLoaded = entry.path == loadedPath;
+    texts->addWidget(faint(entry.problem.isEmpty() ? memoryOf(entry)
+                                                   : tr("Cannot be used: %1").arg(entry.problem)));
+    row->addLayout(texts, 1);
+    if (entry.problem.isEmpty()) {
+        auto* use = new QPushButton(isLoaded ? tr("In use") : tr("Use"));
+        use->setEnabled(!isLoaded);
+        use->setAccessibleName(tr("Use %1").arg(entry.name));
+        QObject::connect(use, &QPushButton::clicked, self,
+                         [this, path = entry.path] { emit self->modelChosen(path); });
+        row->addWidget(use, 0, Qt::AlignTop);
+    }
+    if (entry.path.startsWith(folders.models)) {
+        auto* erase = new QPushButton(tr("Delete"));
+        erase->setAccessibleName(tr("Delete %1").arg(entry.name));
+        QObject::connect(erase, &QPushButton::clicked, self, [this, entry] { remove(entry); });
+        row->addWidget(erase, 0, Qt::AlignTop);
+    }
+    return card;
+}
+
+void ModelsPage::Private::remove(const ModelEntry& entry) {
+    const auto answer =
+        QMessageBox::question(self, tr("Delete a model"),
+                              tr("Delete %1 (%2) from the disk? This cannot be undone.")
+                                  .arg(entry.name, sizeText(entry.fileBytes)));
+    if (answer != QMessageBox::Yes) return;
+    emit self->aboutToDelete(entry.path);
+    QFile file(entry.path);
+    if (!file.remove())
+        emit self->noticed(tr("%1 cannot be deleted: %2").arg(entry.path, file.errorString()));
+    scan();
+}
+
+// ---- download
+// ------------------------------------------------------------------------------------
+
+void ModelsPage::Private::startDownload() {
+    if (download && !download->isRunning()) {
+        download->start();
+        return showDownload();
+    }
+    const QUrl url = QUrl::fromUserInput(urlField->text().trimmed());
+    const QString name = QFileInfo(url.path()).fileName();
+    if (!url.isValid() || !name.endsWith(QLatin1String(".gguf"), Qt::CaseInsensitive)) {
+        downloadState->setText(tr("Give the address of a .gguf file."));
+        return;
+    }
+    const QByteArray hash = hashField->text().trimmed().toLatin1();
+    constexpr qsizetype kHashDigits = 64;
+    if (!hash.isEmpty() && hash.size() != kHashDigits) {
+        downloadState->setText(tr("A SHA-256 has 64 digits."));
+        return;
+    }
+    download = std::make_unique<Download>(DownloadRequest{
+        .url = url, .target = folders.models + QLatin1Char('/') + name, .sha256 = hash});
+    QObject::connect(download.get(), &Download::progressed, self, [this] { showDownload(); });
+    QObject::connect(download.get(), &Download::paused, self, [this] { showDownload(); });
+    QObject::connect(download.get(), &Download::failed, self, [this](const QString& reason) {
+        showDownload();
+        downloadState->setText(reason);
+    });
+    QObject::connect(download.get(), &Download::finished, self, [this](const QString& path) {
+        emit self->noticed(tr("%1 was downloaded.").arg(QFileInfo(path).fileName()));
+        download.release()->deleteLater();
+        urlField->clear();
+        hashField->clear();
+        showDownload();
+        scan();
+    });
+    download->start();
+    if (download->isRunning()) showDownload();
+}
+
+void ModelsPage::Private::showDownload() {
+    const bool isActive = download != nullptr;
+    const bool isRunning = isActive && download->isRunning();
+    downloadButton->setText(isActive ? tr("Go on") : tr("Download"));
+    downloadButton->setEnabled(!isRunning);
+    pauseButton->setVisible(isRunning);
+    cancelButton->setVisible(isActive);
+    downloadBar->setVisible(isActive);
+    urlField->setEnabled(!isActive);
+    hashField->setEnabled(!isActive);
+    if (!isActive) return downloadState->clear();
+    const qint64 received = download->received(), total = download->total();
+    downloadBar->setValue(total > 0 ? static_cast<int>(1000 * received / total) : 0);
+    const double speed = download->bytesPerSecond();
+    QString text = total > 0 ? tr("%1 of %2")
+                                   .arg(sizeText(static_cast<quint64>(received)),
+                                        sizeText(static_cast<quint64>(total)))
+                             : sizeText(static_cast<quint64>(received));
+    if (isRunning && speed > 0) {
+        text += tr(" at %1/s").arg(sizeText(static_cast<quint64>(speed)));
+        if (total > received)
+            text += tr(", %n seconds left", nullptr,
+                       static_cast<int>(static_cast<double>(total - received) / speed));
+    }
+    if (!isRunning) text += tr(", paused");
+    downloadState->setText(text);
+}
+
+}  // namespace hokku::desktop
