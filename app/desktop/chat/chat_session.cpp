@@ -141,6 +141,7 @@ Turn ChatSession::turnOf(MessageId id) const {
               .state = message.state,
               .version = static_cast<int>(versions.indexOf(id)) + 1,
               .numVersions = static_cast<int>(versions.size()),
+              .isCut = wasCut(message.statsJson),
               .details = replyDetails(message.statsJson),
               .error = m_errors.value(id)};
     if (m_reply && m_reply->id == id) {

@@ -12,6 +12,8 @@
 
 namespace hokku::desktop {
 
+enum class TurnAction;
+
 /// One text document for all turns, so that a selection crosses them. While a reply streams only
 /// the tail of its Markdown is laid out again. Follows the text only while it is at the bottom.
 /// Never loads anything: images and links in the text cause no request.
@@ -50,7 +52,17 @@ class ChatView : public QWidget {
     /// After the person has seen the target and agreed.
     void linkActivated(const QUrl& url);
 
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
   private:
+    void runAction(MessageId id, TurnAction action);
+    void showTarget(const QUrl& url);
+    void askToOpen(const QUrl& url);
+    void updateTheme();
+    void retranslate();
+
     struct Private;
     std::unique_ptr<Private> m_private;
 };

@@ -64,4 +64,10 @@ QString replyDetails(const QString& statsJson) {
     return parts.join(QStringLiteral(" · "));
 }
 
+bool wasCut(const QString& statsJson) {
+    const QString reason =
+        QJsonDocument::fromJson(statsJson.toUtf8()).object()[QStringLiteral("reason")].toString();
+    return reason == QLatin1String("length") || reason == QLatin1String("context_full");
+}
+
 }  // namespace hokku::desktop

@@ -17,8 +17,9 @@ struct Turn {
     qint64 thoughtMs = 0;  ///< How long the model thought; 0: not known.
     MessageState state = MessageState::complete;
     int version = 1, numVersions = 1;
-    QString details;  ///< "212 tokens · 98 tok/s · first token 0.1 s · ended".
-    QString error;    ///< Of a failed reply, for people.
+    bool isCut = false;  ///< Ended at the longest length or for want of context: can go on.
+    QString details;     ///< "212 tokens · 98 tok/s · first token 0.1 s · ended".
+    QString error;       ///< Of a failed reply, for people.
 };
 
 }  // namespace hokku::desktop

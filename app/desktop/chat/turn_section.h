@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// TurnSection: the text of a turn, or its thought, and the blocks of the document that show it.
+// What was finished stays as it is; only the last chunk is compared and written again.
+#pragma once
+
+#include "chat/markdown_chunks.h"
+#include "chat/markdown_parser.h"
+#include "chat/turn_writer.h"
+
+namespace hokku::desktop {
+
+class TurnSection {
+  public:
+    explicit TurnSection(TurnTone tone) : m_tone(tone) {}
+
+    /// Text that layout() will show.
+    void append(const QString& text);
+    /// As it was given, without carriage returns.
+    [[nodiscard]] const QString& source() const;
+    [[nodiscard]] bool isEmpty() const { return source().isEmpty(); }
+
+    /// Brings the document up to date. `position`: the end of the block before the section.
+    void layout(TurnWriter& writer, int position);
+    /// Forgets what the document shows; it was or will be cleared by the caller.
+    void forgetLayout();
+    void clear();
+    [[nodiscard]] int length() const { return m_length; }  ///< Characters of the document.
+
+    /// A part of the source and the characters that show it, from the start of the section on.
+    struct Piece {
+        int begin = 0, length = 0;
+        QString source;
+    };
+    [[nodiscard]] QVector<Piece> pieces() const;
+
+  private:
+    void layoutChunk(TurnWriter& writer, int position, qsizetype chunk);
+    [[nodiscard]] QVector<RichBlock> parse(qsizetype chunk, MarkdownContext& context) const;
+
+    TurnTone m_tone;
+    MarkdownChunks m_chunks;  ///< Of people: never scanned, but one text.
+    QString m_plain;
+    bool m_isDirty = false;
+    QVector<int> m_lengths;  ///< Of the chunks in the document.
+    int m_length = 0;
+    int m_finished = 0;         ///< Characters of the chunks before the last one.
+    MarkdownContext m_context;  ///< Before the last chunk.
+    QVector<RichBlock> m_shown;
+    QVector<int> m_shownLengths;  ///< Of the last chunk, by block.
+};
+
+}  // namespace hokku::desktop
