@@ -2,13 +2,16 @@
 // The desktop program: finds its folders, opens the store and the engine, shows the window.
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QFileInfo>
 #include <QMessageBox>
 #include <QTimer>
 
-#include "settings/app_folders.h"
 #include "application/main_window.h"
+#include "application/self_test.h"
+#include "application/single_instance.h"
 #include "hokku/library.h"
 #include "look/theme.h"
+#include "settings/app_folders.h"
 
 namespace {
 
@@ -30,6 +33,7 @@ int main(int argc, char** argv) {
     QApplication::setApplicationName(QStringLiteral("Hokku"));
     QApplication::setApplicationVersion(QStringLiteral(HOKKU_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("org.hokku.Hokku"));
+    Theme::instance();  // makes the resources available
     QApplication::setWindowIcon(QIcon(QStringLiteral(":/org.hokku.Hokku.svg")));
 
     QCommandLineParser parser;
@@ -41,6 +45,11 @@ int main(int argc, char** argv) {
         QStringLiteral("portable"),
         QApplication::translate("main", "Keep everything in a folder beside the program"));
     parser.addOption(portable);
+    const QCommandLineOption selftest(
+        QStringLiteral("selftest"),
+        QApplication::translate("main",
+                                "Load the model, write, stop, and end with 0 if all works"));
+    parser.addOption(selftest);
     parser.addPositionalArgument(QStringLiteral("file"),
                                  QApplication::translate("main", "A model (.gguf) to load"),
                                  QStringLiteral("[file]"));
@@ -48,6 +57,14 @@ int main(int argc, char** argv) {
 
     auto folders = AppFolders::find(parser.isSet(portable));
     if (!folders.ok()) return fail(fromUtf8(folders.error().message()));
+    QStringList files;
+    for (const QString& file : parser.positionalArguments())
+        files.append(QFileInfo(file).absoluteFilePath());
+    SingleInstance instance(folders->data);
+    if (!parser.isSet(selftest)) {
+        if (instance.handOver(files)) return 0;
+        instance.listen();
+    }
     Settings settings(folders->settingsFile);
     Theme::instance().apply(settings.theme(), settings.fontPercent());
     QObject::connect(&settings, &Settings::themeChanged, &settings, [&settings] {
@@ -62,14 +79,18 @@ int main(int argc, char** argv) {
     MainWindow window(
         {.folders = *folders, .settings = settings, .store = **store, .generator = generator});
     window.show();
-    const QStringList files = parser.positionalArguments();
+    QObject::connect(&instance, &SingleInstance::opened, &window, [&](const QStringList& more) {
+        window.showNormal();
+        window.raise();
+        window.activateWindow();
+        for (const QString& file : more) window.openFile(file);
+    });
     // After the first frame, so that the window is there at once.
     QTimer::singleShot(0, &window, [&] {
-        if (files.isEmpty()) {
-            window.loadModel(settings.modelPath());
-        } else {
-            for (const QString& file : files) window.openFile(file);
-        }
+        if (files.isEmpty()) window.loadModel(settings.modelPath());
+        for (const QString& file : files) window.openFile(file);
     });
+    SelfTest test(window);
+    if (parser.isSet(selftest)) QTimer::singleShot(0, &test, &SelfTest::start);
     return QApplication::exec();
 }

@@ -254,9 +254,10 @@ void MainWindow::loadModel(const QString& path) {
 }
 
 void MainWindow::setBadge(const ModelInfo& info) {
-    const QString name = info.name.empty() ? fromPath(info.path.stem()) : fromUtf8(info.name);
-    m_modelButton->setText(name);
-    m_modelButton->setToolTip(fromPath(info.path));
+    // What files call themselves inside is often the name of a training run.
+    m_modelButton->setText(fromPath(info.path.stem()));
+    m_modelButton->setToolTip(
+        QStringLiteral("%1\n%2").arg(fromUtf8(info.name), fromPath(info.path)));
     m_badge->setText(fromUtf8(info.device));
     m_badge->setToolTip(tr("Where the model runs, with which instructions and how many threads"));
     m_badge->setAccessibleName(tr("Device: %1").arg(fromUtf8(info.device)));

@@ -5,10 +5,10 @@
 #include <QMainWindow>
 #include <memory>
 
-#include "settings/app_folders.h"
 #include "chat/chat_session.h"
 #include "conversations/chat_store.h"
 #include "hokku/qt/generator.h"
+#include "settings/app_folders.h"
 #include "settings/settings.h"
 
 class QLabel;
@@ -45,6 +45,7 @@ class MainWindow : public QMainWindow {
     void loadModel(const QString& path);
     [[nodiscard]] ChatSession& session() { return m_session; }
     [[nodiscard]] ChatPage& chatPage() { return *m_chatPage; }
+    [[nodiscard]] qt::Generator& generator() { return m_parts.generator; }
 
   protected:
     void closeEvent(QCloseEvent* event) override;

@@ -39,6 +39,7 @@ class ChatSession : public QObject {
 
     /// Of new replies.
     void setSampling(const SamplingOptions& sampling, uint32_t maxTokens);
+    void setMaxTokens(uint32_t maxTokens) { m_maxTokens = maxTokens; }
     void setSystemPrompt(const QString& text);
     void setOverflow(OverflowChoice choice) { m_overflow = choice; }
     void setDraft(const QString& text);
@@ -77,7 +78,7 @@ class ChatSession : public QObject {
   private:
     struct Reply {
         MessageId id = 0;
-        QString text, thought;  ///< All of it.
+        QString text{}, thought{};  ///< All of it.
         qsizetype numStored = 0, numThoughtStored = 0;
         QElapsedTimer thinking{};
         qint64 thoughtMs = 0;

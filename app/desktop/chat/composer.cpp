@@ -36,7 +36,7 @@ MessageEdit::MessageEdit(QWidget* parent) : QPlainTextEdit(parent) {
 QSize MessageEdit::sizeHint() const {
     const int line = fontMetrics().lineSpacing();
     const int lines = qBound(1, static_cast<int>(document()->size().height()), kMostLines);
-    const int frame = static_cast<int>(2 * document()->documentMargin()) + 8;
+    const int frame = static_cast<int>(2 * document()->documentMargin()) + 2 * kGrid;
     return {QPlainTextEdit::sizeHint().width(), lines * line + frame};
 }
 

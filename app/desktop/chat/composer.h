@@ -18,6 +18,7 @@ class MessageEdit : public QPlainTextEdit {
   public:
     explicit MessageEdit(QWidget* parent = nullptr);
     [[nodiscard]] QSize sizeHint() const override;
+    [[nodiscard]] QSize minimumSizeHint() const override { return {0, sizeHint().height()}; }
 
   signals:
     void submitted();

@@ -171,7 +171,8 @@ QVector<QTextLength> TurnWriter::columnWidths(const RichBlock& block, double* to
     }
     QVector<QTextLength> widths;
     for (const double width : natural)
-        widths.append(QTextLength(QTextLength::PercentageLength, 100 * (width + 2 * kCellPadding) / sum));
+        widths.append(
+            QTextLength(QTextLength::PercentageLength, 100 * (width + 2 * kCellPadding) / sum));
     *total = qMin(100.0, 100 * sum / qMax(1.0, room));
     return widths;
 }

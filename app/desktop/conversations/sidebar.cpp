@@ -62,7 +62,7 @@ struct Sidebar::Private {
     ChatStore& store;
     ConversationModel* model = nullptr;
     QLineEdit* field = nullptr;
-    QToolButton *newButton = nullptr, *menuButton = nullptr;
+    QToolButton* menuButton = nullptr;
     QStackedWidget* stack = nullptr;
     QTreeView* tree = nullptr;
     QListWidget* results = nullptr;
@@ -77,9 +77,6 @@ void Sidebar::Private::build() {
     field = new QLineEdit;
     field->setObjectName(QStringLiteral("searchField"));
     field->setClearButtonEnabled(true);
-    newButton = new QToolButton;
-    newButton->setObjectName(QStringLiteral("sidebarNewButton"));
-    newButton->setIcon(Theme::instance().icon(QStringLiteral("new")));
     menuButton = new QToolButton;
     menuButton->setObjectName(QStringLiteral("conversationsMenuButton"));
     menuButton->setIcon(Theme::instance().icon(QStringLiteral("more")));
@@ -95,7 +92,7 @@ void Sidebar::Private::build() {
     tree->setTextElideMode(Qt::ElideRight);
     tree->setContextMenuPolicy(Qt::CustomContextMenu);
     tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    tree->setRootIsDecorated(true);
+    tree->setRootIsDecorated(false);
     results = new QListWidget;
     results->setObjectName(QStringLiteral("searchResults"));
     results->setItemDelegate(new SearchDelegate(results));
@@ -112,7 +109,6 @@ void Sidebar::Private::build() {
     auto* top = new QHBoxLayout;
     top->setSpacing(kGrid / 2);
     top->addWidget(field, 1);
-    top->addWidget(newButton);
     top->addWidget(menuButton);
     auto* layout = new QVBoxLayout(self);
     layout->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
@@ -137,7 +133,6 @@ Sidebar::Sidebar(ChatStore& store, QWidget* parent)
         p.search();
         if (p.results->count() > 0) p.results->setFocus();
     });
-    connect(p.newButton, &QToolButton::clicked, this, [this] { emit newChatRequested(false); });
     connect(p.tree, &QTreeView::clicked, this, [&p](const QModelIndex& index) { p.open(index); });
     connect(p.tree, &QTreeView::activated, this, [&p](const QModelIndex& index) { p.open(index); });
     connect(p.tree, &QTreeView::customContextMenuRequested, this,
@@ -202,14 +197,14 @@ void Sidebar::Private::retranslate() {
     field->setPlaceholderText(tr("Search conversations"));
     field->setAccessibleName(tr("Search conversations"));
     field->setToolTip(tr("Search titles and messages (Ctrl+K)"));
-    newButton->setAccessibleName(tr("New chat"));
-    newButton->setToolTip(tr("New chat (Ctrl+N)"));
     menuButton->setAccessibleName(tr("More about conversations"));
     menuButton->setToolTip(tr("Temporary chat, import"));
     tree->setAccessibleName(tr("Conversations"));
     results->setAccessibleName(tr("Search results"));
     QMenu* menu = menuButton->menu();
     menu->clear();
+    QObject::connect(menu->addAction(tr("New chat")), &QAction::triggered, self,
+                     [this] { emit self->newChatRequested(false); });
     QObject::connect(menu->addAction(tr("New temporary chat")), &QAction::triggered, self,
                      [this] { emit self->newChatRequested(true); });
     QObject::connect(menu->addAction(tr("Import…")), &QAction::triggered, self,

@@ -24,7 +24,12 @@ QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {
     border: 1px solid @hairline; border-radius: 8px; padding: 6px 8px; background: @ground;
     selection-background-color: @selection; selection-color: @ink; }
 QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-color: @accent; }
-QComboBox::drop-down { border: none; width: 24px; }
+QComboBox::drop-down { border: none; width: 28px; }
+QComboBox::down-arrow { image: url(:/icons/control-down.svg); width: 16px; height: 16px; }
+QSpinBox::up-button, QDoubleSpinBox::up-button { border: none; width: 28px; subcontrol-position: top right; }
+QSpinBox::down-button, QDoubleSpinBox::down-button { border: none; width: 28px; subcontrol-position: bottom right; }
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url(:/icons/control-up.svg); width: 14px; height: 14px; }
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/icons/control-down.svg); width: 14px; height: 14px; }
 QComboBox QAbstractItemView { background: @ground; border: 1px solid @hairline; selection-background-color: @selection; selection-color: @ink; }
 QMenu { background: @ground; border: 1px solid @hairline; padding: 4px; }
 QMenu::item { padding: 6px 24px; border-radius: 4px; }
@@ -41,7 +46,8 @@ QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QSplitter::handle { background: @hairline; }
 QProgressBar { border: none; border-radius: 2px; background: @hairline; max-height: 4px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 2px; }
-QTreeView, QListView { border: none; background: transparent; outline: none; }
+QTreeView, QListView { border: none; background: transparent; outline: none; show-decoration-selected: 0; }
+QTreeView::branch { background: transparent; }
 QTreeView::item, QListView::item { padding: 6px 8px; border-radius: 8px; }
 QTreeView::item:hover, QListView::item:hover { background: @hairline; }
 QTreeView::item:selected, QListView::item:selected { background: @selection; color: @ink; }

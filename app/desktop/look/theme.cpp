@@ -15,6 +15,11 @@
 #include "look/style_sheet.h"
 #include "look/svg_icon.h"
 
+/// Resources of a static library are there only once they are asked for, outside any namespace.
+static void loadResources() {
+    Q_INIT_RESOURCE(hokku);
+}
+
 namespace hokku::desktop {
 namespace {
 
@@ -104,7 +109,9 @@ Theme& Theme::instance() {
     return theme;
 }
 
-Theme::Theme() : m_colors(lightColors()) {}
+Theme::Theme() : m_colors(lightColors()) {
+    loadResources();
+}
 
 void Theme::apply(ThemeChoice choice, int fontPercent) {
     m_isDark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark());

@@ -183,8 +183,13 @@ void ModelsPage::Private::build() {
     hashField->setAccessibleName(tr("SHA-256 of the file"));
     hashField->setToolTip(
         tr("64 digits that the publisher gives; the file is checked against them"));
-    form->addRow(tr("Address"), urlField);
-    form->addRow(tr("SHA-256"), hashField);
+    for (const auto& [text, field] :
+         {std::pair{tr("Address"), urlField}, std::pair{tr("SHA-256"), hashField}}) {
+        auto* label = new QLabel(text);
+        label->setBuddy(field);
+        label->setContentsMargins(0, kGrid - 1, kGrid, 0);
+        form->addRow(label, field);
+    }
     column->addLayout(form);
     auto* downloadRow = new QHBoxLayout;
     downloadButton = new QPushButton(tr("Download"));

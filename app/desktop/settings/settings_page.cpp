@@ -52,6 +52,7 @@ QLabel* remark(const QString& text) {
 void addRow(QFormLayout* form, const QString& name, const QString& help, QWidget* control) {
     auto* label = new QLabel(name);
     label->setBuddy(control);
+    label->setContentsMargins(0, kGrid - 1, 0, 0);  // on the line of the control's text
     for (QWidget* widget : std::initializer_list<QWidget*>{label, control})
         widget->setToolTip(help);
     control->setAccessibleName(name);
