@@ -18,6 +18,13 @@ pkg:libutf8proc-dev libutf8proc-dev
 pkg:nlohmann-json3-dev nlohmann-json3-dev
 pkg:libcli11-dev libcli11-dev"
             ;;
+        desktop)
+            echo "pkg:qt6-base-dev qt6-base-dev
+pkg:qt6-svg-dev qt6-svg-dev
+pkg:libqt6sql6-sqlite libqt6sql6-sqlite
+pkg:libmd4c-dev libmd4c-dev
+pkg:fonts-dejavu-core fonts-dejavu-core"
+            ;;
         fetch)
             echo "cmd:python3 python3
 py:pip python3-pip
