@@ -34,6 +34,9 @@ TranscriptBrowser::TranscriptBrowser(QWidget* parent) : QTextBrowser(parent) {
     // Always there, so that the column does not move when the text grows past the window.
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
     setCursorWidth(0);
+    connect(verticalScrollBar(), &QScrollBar::rangeChanged, this,
+            [this](int least, int most) { verticalScrollBar()->setEnabled(most > least); });
+    verticalScrollBar()->setEnabled(false);
     viewport()->setMouseTracking(true);
     updateColors();
 }
@@ -197,15 +200,16 @@ void TranscriptBrowser::paintBehind(QPainter& painter) {
 void TranscriptBrowser::paintBars(QPainter& painter, const QTextBlock& block, const QRectF& place) {
     const QString containers = block.blockFormat().stringProperty(kBlockContainers);
     const TurnFormats formats(0);
-    double above = 0;
     const QTextBlock previous = block.previous();
     const QString before = previous.blockFormat().stringProperty(kBlockContainers);
     for (qsizetype i = 0; i < containers.size(); ++i) {
         if (containers[i] != QLatin1Char('q')) continue;
         // One bar along paragraphs of the same quotation.
-        above = before.startsWith(QStringView(containers).left(i + 1))
-                    ? block.blockFormat().topMargin()
-                    : 0;
+        const bool goesOn = before.startsWith(QStringView(containers).left(i + 1));
+        const QAbstractTextDocumentLayout* layout = document()->documentLayout();
+        const double gap =
+            layout->blockBoundingRect(block).top() - layout->blockBoundingRect(previous).bottom();
+        const double above = goesOn ? gap + 1 : 0;
         const double left = kColumnMargin + formats.indent(QStringView(containers).left(i)) + 2;
         painter.setPen(Qt::NoPen);
         painter.setBrush(Theme::instance().colors().hairline);
@@ -225,7 +229,10 @@ bool TranscriptBrowser::viewportEvent(QEvent* event) {
 
 /// A caret helps those who came by key, and only them.
 void TranscriptBrowser::focusInEvent(QFocusEvent* event) {
-    setCursorWidth(event->reason() == Qt::MouseFocusReason ? 0 : 1);
+    const bool isByKey = event->reason() == Qt::TabFocusReason ||
+                         event->reason() == Qt::BacktabFocusReason ||
+                         event->reason() == Qt::ShortcutFocusReason;
+    setCursorWidth(isByKey ? 1 : 0);
     QTextBrowser::focusInEvent(event);
 }
 

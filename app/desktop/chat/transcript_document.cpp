@@ -231,7 +231,7 @@ void TranscriptDocument::layoutFoot(qsizetype index, TurnWriter& writer) {
     if (hasDetails(turn.id) && !turn.details.isEmpty()) note(turn.details, m_formats.faint);
     QTextBlockFormat tail = m_formats.hiddenBlock;
     tail.setProperty(kBlockPart, static_cast<int>(BlockPart::tail));
-    tail.setLineHeight(kActionsHeight + 2 * kGrid, QTextBlockFormat::FixedHeight);
+    tail.setLineHeight(kActionsHeight + kGrid, QTextBlockFormat::FixedHeight);
     position += writer.writeLine(position, tail, m_formats.hidden, {});
     entry.footLength = position - begin;
 }

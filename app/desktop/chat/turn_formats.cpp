@@ -35,6 +35,7 @@ TurnFormats::TurnFormats(double columnWidth) : width(columnWidth) {
     hidden = text;
     QFont tiny = theme.textFont();
     tiny.setPixelSize(1);
+    tiny.setStretch(1);
     hidden.setFont(tiny);
     hidden.setForeground(Qt::transparent);
     block.setLineHeight(kLineHeightPercent, QTextBlockFormat::ProportionalHeight);

@@ -156,11 +156,13 @@ void TurnWriter::writeRuns(const RichText& text, const RichBlock& block, TurnTon
 
 /// Shares of the column of text that the columns take, and all of them together.
 QVector<QTextLength> TurnWriter::columnWidths(const RichBlock& block, double* total) const {
-    const QFontMetricsF metrics(m_formats.text.font());
+    QFont bold = m_formats.text.font();
+    bold.setBold(true);
+    const QFontMetricsF metrics(bold);
     QVector<double> natural(block.alignments.size(), m_formats.em);
     for (const QVector<RichText>& row : block.rows)
         for (qsizetype i = 0; i < qMin(row.size(), natural.size()); ++i)
-            natural[i] = qMax(natural[i], metrics.horizontalAdvance(row[i].text.left(200)) * 1.06);
+            natural[i] = qMax(natural[i], metrics.horizontalAdvance(row[i].text.left(200)) + 4);
     double sum = 0;
     const double room = m_formats.width - m_formats.indent(block.containers);
     for (double& width : natural) sum += width + 2 * kCellPadding;
@@ -188,6 +190,7 @@ void TurnWriter::writeTable(const RichBlock& block) {
     format.setCellSpacing(0);
     format.setLeftMargin(m_formats.indent(block.containers) - kCellPadding);
     format.setTopMargin(block.isHeadless ? 0 : m_formats.gap);
+    format.setBottomMargin(m_formats.gap / 2);
     if (!block.isHeadless) format.setHeaderRowCount(1);
     const int rows = static_cast<int>(block.rows.size());
     const int columns = static_cast<int>(qMax(block.alignments.size(), qsizetype{1}));
@@ -197,6 +200,7 @@ void TurnWriter::writeTable(const RichBlock& block) {
         for (int c = 0; c < columns; ++c) {
             QTextTableCell cell = table->cellAt(r, c);
             QTextTableCellFormat border;
+            border.merge(m_formats.text);
             border.setBottomBorder(1);
             border.setBottomBorderStyle(QTextFrameFormat::BorderStyle_Solid);
             border.setBottomBorderBrush(isHead ? colors.faint : colors.hairline);
@@ -207,7 +211,6 @@ void TurnWriter::writeTable(const RichBlock& block) {
             inner.setLineHeight(130, QTextBlockFormat::ProportionalHeight);
             inner.setAlignment(block.alignments.value(c, Qt::AlignLeft));
             m_cursor.setBlockFormat(inner);
-            m_cursor.setBlockCharFormat(m_formats.text);
             if (c < block.rows[r].size())
                 writeRuns(block.rows[r][c], block, TurnTone::reply, isHead);
         }
