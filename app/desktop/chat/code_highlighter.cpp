@@ -95,6 +95,8 @@ class CodeHighlighter::Line {
             const QChar c = at(m_position);
             if (m_language.quotes.contains(c)) {
                 string(c);
+            } else if (m_language.hasCharacters && c == QLatin1Char('\'')) {
+                character();
             } else if (m_language.hasVariables && c == QLatin1Char('$')) {
                 variable();
             } else if (c.isDigit()) {
@@ -126,6 +128,11 @@ class CodeHighlighter::Line {
         for (const QString& quote : m_language.longQuotes)
             if (open(quote, quote, CodeToken::string)) return true;
         return false;
+    }
+    void character() {
+        const bool isEscaped = at(m_position + 1) == QLatin1Char('\\');
+        if (isEscaped || at(m_position + 2) == QLatin1Char('\'')) return string(at(m_position));
+        ++m_position;
     }
     void variable() {
         qsizetype size = 1;

@@ -44,7 +44,8 @@ CodeHighlighter::Language curly(const char* name, const char* aliases) {
             .types = curlyTypes(),
             .lineComments = {QStringLiteral("//")},
             .blockComments = {QStringLiteral("/*"), QStringLiteral("*/")},
-            .quotes = QStringLiteral("\"'")};
+            .quotes = QStringLiteral("\""),
+            .hasCharacters = true};
 }
 
 CodeHighlighter::Language cLike(const char* name, const char* aliases) {
@@ -55,6 +56,8 @@ CodeHighlighter::Language cLike(const char* name, const char* aliases) {
 
 CodeHighlighter::Language script(const char* name, const char* aliases) {
     CodeHighlighter::Language language = curly(name, aliases);
+    language.quotes = QStringLiteral("\"'");
+    language.hasCharacters = false;
     language.longQuotes = {QStringLiteral("`")};
     return language;
 }
@@ -143,8 +146,8 @@ QVector<CodeHighlighter::Language> makeLanguages() {
             curly("Kotlin", "kotlin kt"),
             curly("Rust", "rust rs"),
             curly("Swift", "swift"),
-            curly("PHP", "php"),
-            curly("CSS", "css scss less"),
+            script("PHP", "php"),
+            script("CSS", "css scss less"),
             script("Go", "go golang"),
             script("JavaScript", "javascript js jsx mjs node"),
             script("TypeScript", "typescript ts tsx"),

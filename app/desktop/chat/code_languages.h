@@ -25,6 +25,7 @@ struct CodeHighlighter::Language {
     bool ignoresCase = false;
     bool hasDirectives = false;  ///< '#' at the start of a line.
     bool hasVariables = false;   ///< "$name".
+    bool hasCharacters = false;  ///< 'x' is one character; a lone apostrophe is none.
     bool hasKeys = false;        ///< A string or a word before ':' is a key.
 };
 
