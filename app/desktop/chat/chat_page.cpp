@@ -40,6 +40,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
     notice->addWidget(m_noticeText, 1);
     notice->addWidget(m_noticeAction);
     notice->addWidget(m_noticeClose);
+    m_noticeAction->hide();
     m_notice->hide();
 
     auto* layout = new QVBoxLayout(this);
@@ -126,6 +127,7 @@ void ChatPage::connectView() {
 void ChatPage::open(ChatStore& store, ChatId id) {
     saveDraft();
     m_edited = 0;
+    m_noticeAction->hide();
     m_notice->hide();
     m_session.setScrollPosition(m_view->scrollPosition());
     m_session.open(store, id);
@@ -182,6 +184,7 @@ void ChatPage::beginEdit(MessageId id) {
 
 void ChatPage::endEdit() {
     m_composer->setText(std::exchange(m_draftBeforeEdit, {}));
+    m_noticeAction->hide();
     m_notice->hide();
 }
 

@@ -30,28 +30,30 @@ ChatSession::ChatSession(qt::Generator& generator, QObject* parent)
     m_storeTimer.setInterval(kStoreEveryMs);
     connect(&m_storeTimer, &QTimer::timeout, this, &ChatSession::storeStreamed);
     connect(&generator, &qt::Generator::textArrived, this, [this](const QString& text) {
-        if (!m_reply) return;
+        if (!m_reply || m_waiting) return;
         if (m_reply->thoughtMs == 0 && !m_reply->thought.isEmpty())
             m_reply->thoughtMs = m_reply->thinking.elapsed();
         m_reply->text += text;
         emit textStreamed(text);
     });
     connect(&generator, &qt::Generator::thoughtArrived, this, [this](const QString& text) {
-        if (!m_reply) return;
+        if (!m_reply || m_waiting) return;
         m_reply->thought += text;
         emit thoughtStreamed(text);
     });
     connect(&generator, &qt::Generator::prefillProgress, this, [this](quint32 done, quint32 total) {
-        if (m_reply) emit prefillProgress(done, total);
+        if (m_reply && !m_waiting) emit prefillProgress(done, total);
     });
     connect(&generator, &qt::Generator::finished, this,
             [this](const GenerationStats& stats, StopReason reason) {
+                if (m_waiting) return sendWaiting();
                 const bool isStopped = reason == StopReason::cancelled;
                 endReply(isStopped ? MessageState::stopped : MessageState::complete,
                          replyStatsJson(stats, reason), {});
                 if (reason == StopReason::context_full) emit contextFull();
             });
     connect(&generator, &qt::Generator::failed, this, [this](const Error& error) {
+        if (m_waiting) return sendWaiting();
         endReply(MessageState::failed, {}, fromUtf8(error.message()));
         if (error.code == ErrorCode::limit_exceeded) emit contextFull();
     });
@@ -66,6 +68,7 @@ void ChatSession::open(ChatStore& store, ChatId id) {
         // The generator's last events no longer concern this session: end the reply here.
         m_generator.stop();
         endReply(MessageState::stopped, {}, {});
+        m_waiting.reset();
     }
     m_store = &store;
     m_chat = {};
@@ -211,6 +214,11 @@ void ChatSession::send(const QString& text) {
 }
 
 void ChatSession::stop() {
+    if (m_waiting) {
+        // It has not begun: what still has to end is the one before.
+        m_waiting.reset();
+        return endReply(MessageState::stopped, {}, {});
+    }
     m_generator.stop();
 }
 
@@ -351,17 +359,13 @@ void ChatSession::startReply(MessageId parent, const QString& prefix) {
     emit turnAppended(turnOf(id));
     emit busyChanged(true);
     m_storeTimer.start();
-    if (m_generator.isGenerating()) {
-        // One that was stopped has not said its last word yet.
-        connect(
-            &m_generator, &qt::Generator::finished, this,
-            [this, request] {
-                if (m_reply) m_generator.send(request);
-            },
-            static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::SingleShotConnection));
-    } else {
-        m_generator.send(request);
-    }
+    m_waiting = std::move(request);
+    if (!m_generator.isGenerating()) sendWaiting();
+}
+
+void ChatSession::sendWaiting() {
+    const GenerationRequest request = *std::exchange(m_waiting, std::nullopt);
+    if (m_reply) m_generator.send(request);
 }
 
 void ChatSession::storeStreamed() {

@@ -84,6 +84,7 @@ class ChatSession : public QObject {
         qint64 thoughtMs = 0;
     };
     void startReply(MessageId parent, const QString& prefix = {});
+    void sendWaiting();
     void storeStreamed();
     void endReply(MessageState state, const QString& statsJson, const QString& error);
     [[nodiscard]] GenerationRequest requestFor(MessageId leaf) const;
@@ -102,6 +103,8 @@ class ChatSession : public QObject {
     QHash<MessageId, MessageRecord> m_messages;
     QVector<MessageId> m_order;  ///< As they were written.
     std::optional<Reply> m_reply;
+    /// Of the reply, until the generation before, which was stopped, has said its last word.
+    std::optional<GenerationRequest> m_waiting;
     QTimer m_storeTimer;
     SamplingOptions m_sampling;
     uint32_t m_maxTokens = 0;
