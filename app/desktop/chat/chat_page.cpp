@@ -127,7 +127,6 @@ void ChatPage::connectView() {
 void ChatPage::open(ChatStore& store, ChatId id) {
     saveDraft();
     m_edited = 0;
-    m_noticeAction->hide();
     m_notice->hide();
     m_session.setScrollPosition(m_view->scrollPosition());
     m_session.open(store, id);
@@ -184,7 +183,6 @@ void ChatPage::beginEdit(MessageId id) {
 
 void ChatPage::endEdit() {
     m_composer->setText(std::exchange(m_draftBeforeEdit, {}));
-    m_noticeAction->hide();
     m_notice->hide();
 }
 
