@@ -21,9 +21,19 @@ int edges(const QTextBlock& block) {
     return block.blockFormat().intProperty(kBlockEdges);
 }
 
+/// Qt's own reads local files that images name.
+class SilentDocument final : public QTextDocument {
+  public:
+    using QTextDocument::QTextDocument;
+
+  protected:
+    QVariant loadResource(int, const QUrl&) override { return {}; }
+};
+
 }  // namespace
 
 TranscriptBrowser::TranscriptBrowser(QWidget* parent) : QTextBrowser(parent) {
+    setDocument(new SilentDocument(this));
     setFrameShape(QFrame::NoFrame);
     setOpenLinks(false);
     setOpenExternalLinks(false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chat/code_highlighter.h"
 
-#include "support/catch.h"
+#include "gui/support/catch_qt.h"
 
 using namespace hokku::desktop;
 

@@ -4,7 +4,7 @@
 #include <QStringList>
 
 #include "gui/chat/markdown_corpus.h"
-#include "support/catch.h"
+#include "gui/support/catch_qt.h"
 
 using namespace hokku::desktop;
 using hokku::testing::MarkdownCase;

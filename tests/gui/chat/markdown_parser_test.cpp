@@ -2,7 +2,7 @@
 #include "chat/markdown_parser.h"
 
 #include "gui/chat/markdown_corpus.h"
-#include "support/catch.h"
+#include "gui/support/catch_qt.h"
 
 using namespace hokku::desktop;
 using hokku::testing::MarkdownCase;

@@ -6,8 +6,8 @@
 
 #include "gui/chat/markdown_corpus.h"
 #include "gui/support/application.h"
+#include "gui/support/catch_qt.h"
 #include "look/theme.h"
-#include "support/catch.h"
 
 using namespace hokku::desktop;
 using hokku::testing::MarkdownCase;
@@ -181,6 +181,7 @@ TEST_CASE("TranscriptDocument: tables are copied by cells", "[gui][quick]") {
 TEST_CASE("TranscriptDocument: text that was cut is copied whole", "[gui][quick]") {
     for (const MarkdownCase& example : hokku::testing::longBlocks(9000)) {
         CAPTURE(example.name);
+        if (example.text.trimmed().isEmpty()) continue;  // Nothing is shown of it.
         Fixture f;
         f.transcript.append(turn(1, "assistant", example.text));
         const int end = f.document.characterCount() - 1;
