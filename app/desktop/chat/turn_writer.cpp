@@ -5,6 +5,7 @@
 #include <QTextBlock>
 #include <QTextDocument>
 #include <QTextTable>
+#include <numeric>
 
 #include "look/theme.h"
 
@@ -14,8 +15,10 @@ namespace {
 /// A message of a person takes at most this share of the column.
 constexpr double kPersonShare = 0.85;
 constexpr int kCellPadding = 6;
-/// No column gets more of its natural width than this, when they do not all fit.
-constexpr double kWidestColumn = 420;
+/// What rounding may take from a cell.
+constexpr double kCellSlack = 4;
+/// Characters of a cell that its width is taken from.
+constexpr qsizetype kMeasuredCell = 200;
 
 }  // namespace
 
@@ -70,7 +73,11 @@ QTextBlockFormat TurnWriter::blockFormat(const RichBlock& block, TurnTone tone) 
                        : block.join == BlockJoin::line && !block.marker.isEmpty()
                            ? m_formats.gap / 3
                            : 0;
-    format.setLeftMargin(left);
+    // Lists of scripts that run to the left hang on the right.
+    const bool isRightToLeft =
+        block.kind == RichBlock::Kind::text && block.content.text.isRightToLeft();
+    format.setLeftMargin(isRightToLeft ? 0 : left);
+    format.setRightMargin(isRightToLeft ? left : 0);
     format.setTopMargin(gap);
     format.setProperty(kBlockPart, static_cast<int>(BlockPart::text));
     format.setProperty(kBlockJoin, static_cast<int>(block.join));
@@ -154,29 +161,38 @@ void TurnWriter::writeRuns(const RichText& text, const RichBlock& block, TurnTon
     }
 }
 
-/// Shares of the column of text that the columns take, and all of them together.
+/// Shares of the column of text that the columns take, and all of them together. Those that do not
+/// fit give way, but not below their longest word while there is room for that.
 QVector<QTextLength> TurnWriter::columnWidths(const RichBlock& block, double* total) const {
     QFont bold = m_formats.text.font();
     bold.setBold(true);
     const QFontMetricsF metrics(bold);
-    QVector<double> natural(block.alignments.size(), m_formats.em);
-    for (const QVector<RichText>& row : block.rows)
-        for (qsizetype i = 0; i < qMin(row.size(), natural.size()); ++i)
-            natural[i] = qMax(natural[i], metrics.horizontalAdvance(row[i].text.left(200)) + 4);
-    double sum = 0;
-    const double room = m_formats.width - m_formats.indent(block.containers);
-    for (double& width : natural) sum += width + 2 * kCellPadding;
-    if (sum > room) {
-        sum = 0;
-        for (double& width : natural)
-            sum += (width = qMin(width, kWidestColumn)) + 2 * kCellPadding;
+    QVector<double> widths(block.alignments.size(), m_formats.em), words = widths;
+    for (const QVector<RichText>& row : block.rows) {
+        for (qsizetype i = 0; i < qMin(row.size(), widths.size()); ++i) {
+            const QString text = row[i].text.left(kMeasuredCell);
+            widths[i] = qMax(widths[i], metrics.horizontalAdvance(text) + kCellSlack);
+            for (const QString& word : text.split(QLatin1Char(' ')))
+                words[i] = qMax(words[i], metrics.horizontalAdvance(word) + kCellSlack);
+        }
     }
-    QVector<QTextLength> widths;
-    for (const double width : natural)
-        widths.append(
+    const double room =
+        qMax(1.0, m_formats.width - m_formats.indent(block.containers) + kCellPadding);
+    const double padding = 2.0 * kCellPadding * static_cast<double>(widths.size());
+    double sum = std::accumulate(widths.begin(), widths.end(), padding);
+    const double least = std::accumulate(words.begin(), words.end(), padding);
+    if (sum > room && least < room) {
+        const double share = (room - least) / (sum - least);
+        for (qsizetype i = 0; i < widths.size(); ++i)
+            widths[i] = words[i] + share * (widths[i] - words[i]);
+        sum = room;
+    }
+    QVector<QTextLength> shares;
+    for (const double width : widths)
+        shares.append(
             QTextLength(QTextLength::PercentageLength, 100 * (width + 2 * kCellPadding) / sum));
-    *total = qMin(100.0, 100 * sum / qMax(1.0, room));
-    return widths;
+    *total = qMin(100.0, 100 * sum / room);
+    return shares;
 }
 
 void TurnWriter::writeTable(const RichBlock& block) {

@@ -39,6 +39,7 @@ QMenu::separator { height: 1px; background: @hairline; margin: 4px 8px; }
 QScrollBar:vertical { background: transparent; width: 12px; margin: 0; }
 QScrollBar::handle:vertical { background: @hairline; border-radius: 4px; min-height: 32px; margin: 2px; }
 QScrollBar::handle:vertical:hover { background: @faint; }
+QScrollBar::handle:vertical:disabled { background: transparent; }
 QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; }
 QScrollBar::handle:horizontal { background: @hairline; border-radius: 4px; min-width: 32px; margin: 2px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
