@@ -26,6 +26,8 @@ namespace {
 constexpr int kBottomSlack = 8;
 /// Streamed text is shown at least this often, however long it takes to lay out.
 constexpr int kLongestDelayMs = 100;
+/// Turns that are not seen yet are laid out in slices of this length.
+constexpr int kSliceMs = 12;
 /// A window that is being resized is laid out when it rests.
 constexpr int kResizeDelayMs = 40;
 
@@ -52,7 +54,8 @@ struct ChatView::Private {
     QTimer layoutTimer, resizeTimer;
     double width = kReadingWidth;
     bool isFollowing = true;
-    bool isChanging = false;  ///< The document, so that its scroll bar moves by itself.
+    bool isChanging = false;     ///< The document, so that its scroll bar moves by itself.
+    double wantedPosition = -1;  ///< To be kept until everything is laid out; -1: none.
 
     void buildEmptyState();
     void change(const std::function<void()>& edit);
@@ -80,13 +83,29 @@ void ChatView::Private::buildEmptyState() {
     layout->addStretch(3);
 }
 
-/// Changes the document and keeps the view at its end if it was there.
+/// Changes the document and keeps the view at its end if it was there, or else at its place.
 void ChatView::Private::change(const std::function<void()>& edit) {
     isChanging = true;
+    QScrollBar* bar = browser->verticalScrollBar();
+    // While turns are still laid out above what is seen, that moves down with its text.
+    const bool isGrowing = !transcript.isLaidOut() && !isFollowing && wantedPosition < 0;
+    const QAbstractTextDocumentLayout* layout = browser->document()->documentLayout();
+    QTextCursor seen = browser->cursorForPosition({kColumnMargin, 0});
+    const double before = isGrowing ? layout->blockBoundingRect(seen.block()).top() : 0;
     edit();
     if (isFollowing) {
-        QScrollBar* bar = browser->verticalScrollBar();
         bar->setValue(bar->maximum());
+    } else if (wantedPosition >= 0) {
+        layout->documentSize();  // Finishes what Qt has put off.
+        bar->setValue(qRound(wantedPosition * bar->maximum()));
+    } else if (isGrowing) {
+        const double now = layout->blockBoundingRect(seen.block()).top();
+        bar->setValue(bar->value() + qRound(now - before));
+    }
+    if (transcript.isLaidOut()) {
+        wantedPosition = -1;
+    } else if (!layoutTimer.isActive()) {
+        layoutTimer.start();
     }
     isChanging = false;
     updateParts();
@@ -95,20 +114,17 @@ void ChatView::Private::change(const std::function<void()>& edit) {
 void ChatView::Private::layoutStreamed() {
     QElapsedTimer timer;
     timer.start();
-    change([this] { transcript.layout(); });
-    // No more than a third of the time goes to the layout.
-    layoutTimer.setInterval(qMin(kLongestDelayMs, static_cast<int>(timer.elapsed()) * 2));
+    change([this] { transcript.layout(QDeadlineTimer(kSliceMs)); });
+    // No more than a third of the time goes to the layout of what is streamed.
+    layoutTimer.setInterval(
+        transcript.isLaidOut() ? qMin(kLongestDelayMs, static_cast<int>(timer.elapsed()) * 2) : 0);
 }
 
 void ChatView::Private::relayout() {
-    QScrollBar* bar = browser->verticalScrollBar();
-    const double share = bar->maximum() > 0 ? double(bar->value()) / bar->maximum() : 1;
-    change([&] {
-        transcript.relayout(width);
-        if (isFollowing) return;
-        browser->document()->documentLayout()->documentSize();
-        bar->setValue(qRound(share * bar->maximum()));
-    });
+    const QScrollBar* bar = browser->verticalScrollBar();
+    if (!isFollowing && wantedPosition < 0)
+        wantedPosition = bar->maximum() > 0 ? double(bar->value()) / bar->maximum() : 1;
+    change([this] { transcript.relayout(width, QDeadlineTimer(kSliceMs)); });
 }
 
 void ChatView::Private::updateWidth() {
@@ -137,6 +153,7 @@ void ChatView::Private::scrolled() {
     if (isChanging) return;
     const QScrollBar* bar = browser->verticalScrollBar();
     isFollowing = bar->value() >= bar->maximum() - kBottomSlack;
+    wantedPosition = -1;
     updateParts();
 }
 
@@ -184,7 +201,8 @@ void ChatView::setTurns(const QVector<Turn>& turns) {
     const bool isOther =
         turns.isEmpty() || d.transcript.size() == 0 || turns.first().id != d.transcript.turn(0).id;
     if (isOther) d.isFollowing = true;
-    d.change([&] { d.transcript.setTurns(turns); });
+    d.wantedPosition = -1;
+    d.change([&] { d.transcript.setTurns(turns, QDeadlineTimer(kSliceMs)); });
 }
 
 void ChatView::appendTurn(const Turn& turn) {
@@ -244,20 +262,22 @@ double ChatView::scrollPosition() const {
 }
 
 void ChatView::setScrollPosition(double position) {
-    QScrollBar* bar = m_private->browser->verticalScrollBar();
-    if (position < 1) m_private->browser->document()->documentLayout()->documentSize();
-    m_private->isFollowing = position >= 1;
-    bar->setValue(qRound(position * bar->maximum()));
-    m_private->updateParts();
+    Private& d = *m_private;
+    d.isFollowing = position >= 1;
+    d.wantedPosition = d.isFollowing ? -1 : position;
+    d.change([] {});
 }
 
 void ChatView::scrollToTurn(MessageId id) {
     Private& d = *m_private;
     const qsizetype index = d.transcript.indexOf(id);
     if (index < 0) return;
+    d.isFollowing = false;
+    d.change([&] { d.transcript.layout(); });
     const QTextBlock block = d.browser->document()->findBlock(d.transcript.range(index).begin + 1);
     const QRectF place = d.browser->document()->documentLayout()->blockBoundingRect(block);
     d.browser->verticalScrollBar()->setValue(static_cast<int>(place.top()) - kGrid);
+    d.scrolled();
 }
 
 QString ChatView::selectedText(bool asMarkdown) const {

@@ -103,7 +103,7 @@ void MarkdownChunks::scanHead(qsizetype end) {
         cut(m_lineBegin, ChunkStart::fresh);
     } else if (isLong && m_isInList && marker > 0 && indent <= m_listIndent + 1) {
         cut(m_lineBegin, ChunkStart::list);
-    } else if (isLong && !m_tableHead.isEmpty()) {
+    } else if (!m_tableHead.isEmpty() && m_lineBegin - m_chunks.last().begin >= kLongTable) {
         cut(m_lineBegin, ChunkStart::table);
     } else if (isLong && !m_isInList && !QStringLiteral("-=|:").contains(text[0])) {
         // Those may underline a heading or begin a table with the line before.

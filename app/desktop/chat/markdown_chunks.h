@@ -42,6 +42,8 @@ class MarkdownChunks {
 
     /// From this many characters on, a chunk ends at the next line, item or row.
     static constexpr qsizetype kLongChunk = 3000;
+    /// A table, whose cells are laid out several times over, from this many on.
+    static constexpr qsizetype kLongTable = 1500;
     /// A line longer than this is cut between words.
     static constexpr qsizetype kLongLine = 1500;
 

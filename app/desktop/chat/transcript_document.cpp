@@ -54,7 +54,7 @@ TranscriptDocument::TranscriptDocument(QTextDocument& document)
 
 // ---- Turns -----------------------------------------------------------------------------------
 
-void TranscriptDocument::setTurns(const QVector<Turn>& turns) {
+void TranscriptDocument::setTurns(const QVector<Turn>& turns, QDeadlineTimer deadline) {
     const Edit edit(m_document);
     qsizetype same = 0;
     while (same < qMin(turns.size(), m_turns.size()) && turns[same].id == m_turns[same].turn.id &&
@@ -62,13 +62,14 @@ void TranscriptDocument::setTurns(const QVector<Turn>& turns) {
         ++same;
     removeFrom(same);
     for (qsizetype i = 0; i < same; ++i) update(turns[i]);
-    for (qsizetype i = same; i < turns.size(); ++i) append(turns[i]);
+    for (qsizetype i = same; i < turns.size(); ++i) m_turns.append(Entry(turns[i]));
+    layout(deadline);
 }
 
 void TranscriptDocument::append(const Turn& turn) {
     const Edit edit(m_document);
     m_turns.append(Entry(turn));
-    layoutTurn(m_turns.size() - 1);
+    layoutTurn(m_turns.size() - 1, QDeadlineTimer::Forever);
 }
 
 void TranscriptDocument::update(const Turn& turn) {
@@ -83,13 +84,12 @@ void TranscriptDocument::update(const Turn& turn) {
     entry.turn.numVersions = turn.numVersions;
     if (isSame) return;
     const Edit edit(m_document);
-    m_starts.resize(qMin(m_starts.size(), index + 1));
-    if (!turn.content.startsWith(entry.content.source()) ||
-        !turn.thought.startsWith(entry.thought.source())) {
+    const bool goesOn = turn.content.startsWith(entry.content.source()) &&
+                        turn.thought.startsWith(entry.thought.source());
+    if (!goesOn || entry.headLength == 0) {
         TurnWriter(m_document, m_formats).remove(start(index), entry.length());
         entry = Entry(turn);
-        layoutTurn(index);
-        return;
+        return layoutTurn(index, QDeadlineTimer::Forever);
     }
     entry.content.append(turn.content.mid(entry.content.source().size()));
     entry.thought.append(turn.thought.mid(entry.thought.source().size()));
@@ -97,10 +97,7 @@ void TranscriptDocument::update(const Turn& turn) {
     entry.turn.content.clear();
     entry.turn.thought.clear();
     TurnWriter writer(m_document, m_formats);
-    layoutTitle(index, writer);
-    layoutThought(index, writer);
-    const int content = start(index) + entry.headLength + entry.titleLength;
-    entry.content.layout(writer, content + entry.thought.length());
+    layoutContent(index, writer, QDeadlineTimer::Forever);
     layoutFoot(index, writer);
 }
 
@@ -112,19 +109,26 @@ void TranscriptDocument::streamThought(const QString& text) {
     if (!m_turns.isEmpty()) m_turns.last().thought.append(text);
 }
 
-void TranscriptDocument::layout() {
-    if (m_turns.isEmpty()) return;
+void TranscriptDocument::layout(QDeadlineTimer deadline) {
     const Edit edit(m_document);
-    const qsizetype index = m_turns.size() - 1;
+    m_isLaidOut = true;
     TurnWriter writer(m_document, m_formats);
-    layoutTitle(index, writer);
-    layoutThought(index, writer);
-    Entry& entry = m_turns[index];
-    entry.content.layout(
-        writer, start(index) + entry.headLength + entry.titleLength + entry.thought.length());
+    for (qsizetype i = m_turns.size() - 1; i >= 0; --i) {
+        const Entry& entry = m_turns[i];
+        // The last turn has the tail of a reply; of the others, only those that are not there.
+        if (entry.headLength == 0) {
+            layoutTurn(i, deadline);
+        } else if (i + 1 == m_turns.size() || !entry.content.isLaidOut()) {
+            layoutContent(i, writer, deadline);
+        }
+        const bool isWhole = entry.content.isLaidOut();
+        if (isWhole && i > 0 && !deadline.hasExpired()) continue;
+        m_isLaidOut = isWhole && (i == 0 || m_turns.first().headLength > 0);
+        break;
+    }
 }
 
-void TranscriptDocument::relayout(double width) {
+void TranscriptDocument::relayout(double width, QDeadlineTimer deadline) {
     m_formats = TurnFormats(width);
     const Edit edit(m_document);
     QTextCursor all(&m_document);
@@ -134,14 +138,13 @@ void TranscriptDocument::relayout(double width) {
     all.setBlockFormat(m_formats.hiddenBlock);
     all.setBlockCharFormat(m_formats.hidden);
     m_starts.clear();
-    for (qsizetype i = 0; i < m_turns.size(); ++i) {
-        Entry& entry = m_turns[i];
+    for (Entry& entry : m_turns) {
         entry.headLength = entry.titleLength = entry.footLength = 0;
         entry.thoughtTitle.clear();
         entry.content.forgetLayout();
         entry.thought.forgetLayout();
-        layoutTurn(i);
     }
+    layout(deadline);
 }
 
 void TranscriptDocument::toggleThought(MessageId id) {
@@ -149,10 +152,8 @@ void TranscriptDocument::toggleThought(MessageId id) {
     if (index < 0) return;
     if (!m_unfolded.remove(id)) m_unfolded.insert(id);
     const Edit edit(m_document);
-    m_starts.resize(qMin(m_starts.size(), index + 1));
     TurnWriter writer(m_document, m_formats);
-    layoutTitle(index, writer);
-    layoutThought(index, writer);
+    layoutContent(index, writer, QDeadlineTimer::Forever);
 }
 
 void TranscriptDocument::toggleDetails(MessageId id) {
@@ -160,7 +161,6 @@ void TranscriptDocument::toggleDetails(MessageId id) {
     if (index < 0) return;
     if (!m_detailed.remove(id)) m_detailed.insert(id);
     const Edit edit(m_document);
-    m_starts.resize(qMin(m_starts.size(), index + 1));
     TurnWriter writer(m_document, m_formats);
     layoutFoot(index, writer);
 }
@@ -170,23 +170,34 @@ void TranscriptDocument::removeFrom(qsizetype index) {
     const int begin = start(index);
     TurnWriter(m_document, m_formats).remove(begin, m_document.characterCount() - 1 - begin);
     m_turns.remove(index, m_turns.size() - index);
-    m_starts.resize(qMin(m_starts.size(), index));
+    forgetStartsAfter(index - 1);
 }
 
 // ---- Layout ----------------------------------------------------------------------------------
 
-void TranscriptDocument::layoutTurn(qsizetype index) {
+void TranscriptDocument::layoutTurn(qsizetype index, QDeadlineTimer deadline) {
     TurnWriter writer(m_document, m_formats);
     Entry& entry = m_turns[index];
-    const int begin = start(index);
     QTextBlockFormat head = m_formats.hiddenBlock;
     head.setTopMargin(index == 0 ? kGrid : 0);
-    entry.headLength = writer.writeLine(begin, head, m_formats.hidden, speaker(entry.turn));
+    entry.headLength = writer.writeLine(start(index), head, m_formats.hidden, speaker(entry.turn));
+    layoutContent(index, writer, deadline);
+    layoutFoot(index, writer);
+}
+
+/// All between the head and the foot.
+void TranscriptDocument::layoutContent(qsizetype index, TurnWriter& writer,
+                                       QDeadlineTimer deadline) {
     layoutTitle(index, writer);
     layoutThought(index, writer);
-    entry.content.layout(writer,
-                         begin + entry.headLength + entry.titleLength + entry.thought.length());
-    layoutFoot(index, writer);
+    Entry& entry = m_turns[index];
+    const int position = start(index) + entry.headLength + entry.titleLength;
+    entry.content.layout(writer, position + entry.thought.length(), deadline);
+    forgetStartsAfter(index);
+}
+
+void TranscriptDocument::forgetStartsAfter(qsizetype index) {
+    m_starts.resize(qMin(m_starts.size(), index + 1));
 }
 
 void TranscriptDocument::layoutTitle(qsizetype index, TurnWriter& writer) {
@@ -206,7 +217,8 @@ void TranscriptDocument::layoutTitle(qsizetype index, TurnWriter& writer) {
 void TranscriptDocument::layoutThought(qsizetype index, TurnWriter& writer) {
     Entry& entry = m_turns[index];
     const int position = start(index) + entry.headLength + entry.titleLength;
-    if (m_unfolded.contains(entry.turn.id)) return entry.thought.layout(writer, position);
+    if (m_unfolded.contains(entry.turn.id))
+        return entry.thought.layout(writer, position, QDeadlineTimer::Forever);
     writer.remove(position, entry.thought.length());
     entry.thought.forgetLayout();
 }
@@ -234,6 +246,7 @@ void TranscriptDocument::layoutFoot(qsizetype index, TurnWriter& writer) {
     tail.setLineHeight(kActionsHeight + kGrid, QTextBlockFormat::FixedHeight);
     position += writer.writeLine(position, tail, m_formats.hidden, {});
     entry.footLength = position - begin;
+    forgetStartsAfter(index);
 }
 
 QString TranscriptDocument::thoughtTitle(const Entry& entry) const {

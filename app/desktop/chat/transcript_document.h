@@ -23,16 +23,20 @@ class TranscriptDocument {
   public:
     explicit TranscriptDocument(QTextDocument& document);
 
-    void setTurns(const QVector<Turn>& turns);
+    /// Those that were there stay as they are. The others are laid out from the last one up, and
+    /// what is not when the deadline is over, by later calls of layout().
+    void setTurns(const QVector<Turn>& turns, QDeadlineTimer deadline = QDeadlineTimer::Forever);
     void append(const Turn& turn);
     void update(const Turn& turn);
     /// Goes on with the last turn; layout() shows it.
     void streamText(const QString& text);
     void streamThought(const QString& text);
-    void layout();
+    void layout(QDeadlineTimer deadline = QDeadlineTimer::Forever);
+    /// Whether all turns are there, but for what was streamed since.
+    [[nodiscard]] bool isLaidOut() const { return m_isLaidOut; }
 
     /// Lays out everything anew: the theme, the font, the language or the width has changed.
-    void relayout(double width);
+    void relayout(double width, QDeadlineTimer deadline = QDeadlineTimer::Forever);
     void toggleThought(MessageId id);
     void toggleDetails(MessageId id);
     [[nodiscard]] bool hasDetails(MessageId id) const { return m_detailed.contains(id); }
@@ -64,14 +68,16 @@ class TranscriptDocument {
         explicit Entry(const Turn& turn);
         Turn turn;
         TurnSection thought, content;
-        QString thoughtTitle;  ///< As shown.
-        int headLength = 0, titleLength = 0, footLength = 0;
+        QString thoughtTitle;                                 ///< As shown.
+        int headLength = 0, titleLength = 0, footLength = 0;  ///< All 0: not laid out yet.
         [[nodiscard]] int length() const {
             return headLength + titleLength + thought.length() + content.length() + footLength;
         }
     };
 
-    void layoutTurn(qsizetype index);
+    void layoutTurn(qsizetype index, QDeadlineTimer deadline);
+    void layoutContent(qsizetype index, TurnWriter& writer, QDeadlineTimer deadline);
+    void forgetStartsAfter(qsizetype index);
     void layoutTitle(qsizetype index, TurnWriter& writer);
     void layoutThought(qsizetype index, TurnWriter& writer);
     void layoutFoot(qsizetype index, TurnWriter& writer);
@@ -85,6 +91,7 @@ class TranscriptDocument {
     QVector<Entry> m_turns;
     mutable QVector<int> m_starts;  ///< Of the first turns, as far as they are known.
     QSet<MessageId> m_unfolded, m_detailed;
+    bool m_isLaidOut = true;
 };
 
 }  // namespace hokku::desktop

@@ -22,6 +22,7 @@ const QString& TurnSection::source() const {
 void TurnSection::forgetLayout() {
     m_lengths.clear();
     m_length = m_finished = 0;
+    m_numFinished = 0;
     m_context = MarkdownContext();
     m_shown.clear();
     m_shownLengths.clear();
@@ -35,7 +36,7 @@ void TurnSection::clear() {
     m_isDirty = false;
 }
 
-void TurnSection::layout(TurnWriter& writer, int position) {
+void TurnSection::layout(TurnWriter& writer, int position, QDeadlineTimer deadline) {
     if (!std::exchange(m_isDirty, false)) return;
     if (m_tone == TurnTone::person) {
         writer.remove(position, m_length);
@@ -46,12 +47,14 @@ void TurnSection::layout(TurnWriter& writer, int position) {
         return;
     }
     const qsizetype count = m_chunks.chunks().size();
-    for (qsizetype i = qMax(qsizetype{0}, m_lengths.size() - 1); i < count; ++i) {
-        layoutChunk(writer, position + m_finished, i);
-        if (i + 1 == count) break;
-        m_finished += m_lengths[i];
+    while (m_numFinished < count) {
+        layoutChunk(writer, position + m_finished, m_numFinished);
+        if (m_numFinished + 1 == count) break;
+        m_finished += m_lengths[m_numFinished++];
         m_shown.clear();
         m_shownLengths.clear();
+        m_isDirty = deadline.hasExpired();
+        if (m_isDirty) break;
     }
 }
 

@@ -3,6 +3,8 @@
 // What was finished stays as it is; only the last chunk is compared and written again.
 #pragma once
 
+#include <QDeadlineTimer>
+
 #include "chat/markdown_chunks.h"
 #include "chat/markdown_parser.h"
 #include "chat/turn_writer.h"
@@ -19,8 +21,10 @@ class TurnSection {
     [[nodiscard]] const QString& source() const;
     [[nodiscard]] bool isEmpty() const { return source().isEmpty(); }
 
-    /// Brings the document up to date. `position`: the end of the block before the section.
-    void layout(TurnWriter& writer, int position);
+    /// Brings the document up to date, or nearer to it when the deadline is over; at least one
+    /// chunk is laid out. `position`: the end of the block before the section.
+    void layout(TurnWriter& writer, int position, QDeadlineTimer deadline);
+    [[nodiscard]] bool isLaidOut() const { return !m_isDirty; }
     /// Forgets what the document shows; it was or will be cleared by the caller.
     void forgetLayout();
     void clear();
@@ -43,10 +47,11 @@ class TurnSection {
     bool m_isDirty = false;
     QVector<int> m_lengths;  ///< Of the chunks in the document.
     int m_length = 0;
-    int m_finished = 0;         ///< Characters of the chunks before the last one.
-    MarkdownContext m_context;  ///< Before the last chunk.
-    QVector<RichBlock> m_shown;
-    QVector<int> m_shownLengths;  ///< Of the last chunk, by block.
+    qsizetype m_numFinished = 0;  ///< Chunks that are laid out and final.
+    int m_finished = 0;           ///< Their characters.
+    MarkdownContext m_context;    ///< Behind them.
+    QVector<RichBlock> m_shown;   ///< Of the chunk after them.
+    QVector<int> m_shownLengths;  ///< By block.
 };
 
 }  // namespace hokku::desktop

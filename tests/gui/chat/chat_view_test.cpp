@@ -119,6 +119,7 @@ TEST_CASE("ChatView: it follows the text only while it is at the bottom", "[gui]
 TEST_CASE("ChatView: a message that is sent is seen", "[gui][quick]") {
     Fixture f;
     f.view.setTurns({turn(1, "user", text("a")), turn(2, "assistant", manyParagraphs(60))});
+    Fixture::settle();
     f.view.setScrollPosition(0);
     CHECK(f.bar.value() == 0);
     f.view.appendTurn(turn(3, "user", text("b")));
@@ -131,18 +132,62 @@ TEST_CASE("ChatView: the place is kept and can be found", "[gui][quick]") {
     for (int i = 1; i <= 30; ++i)
         turns.append(turn(i, i % 2 == 1 ? "user" : "assistant", manyParagraphs(10)));
     f.view.setTurns(turns);
+    Fixture::settle();
     CHECK(f.view.scrollPosition() == 1);
     f.view.setScrollPosition(0.5);
     CHECK(f.view.scrollPosition() == Approx(0.5).margin(0.01));
     f.view.setTurns(turns);  // As when a later turn changes.
     CHECK(f.view.scrollPosition() == Approx(0.5).margin(0.01));
     Theme::instance().apply(ThemeChoice::dark, 100);
+    Fixture::settle();
     CHECK(f.view.scrollPosition() == Approx(0.5).margin(0.01));
     Theme::instance().apply(ThemeChoice::light, 100);
+    Fixture::settle();
     f.view.scrollToTurn(1);
     CHECK(f.bar.value() < 40);
     f.view.scrollToTurn(30);
     CHECK(f.view.scrollPosition() > 0.9);
+}
+
+TEST_CASE("ChatView: a long conversation opens in slices, from its end", "[gui][quick]") {
+    Fixture f;
+    QVector<Turn> turns;
+    for (int i = 1; i <= 400; ++i)
+        turns.append(turn(i, i % 2 == 1 ? "user" : "assistant",
+                          QStringLiteral("Turn %1.\n\n").arg(i) + manyParagraphs(20)));
+    f.view.setTurns(turns);
+    CHECK(f.browser.toPlainText().contains(text("Turn 400.")));
+    CHECK_FALSE(f.browser.toPlainText().contains(text("Turn 1.\n")));
+    const auto finish = [&] {
+        return QTest::qWaitFor([&] { return f.browser.toPlainText().contains(text("Turn 1.\n")); },
+                               20000);
+    };
+    SECTION("and stays there") {
+        REQUIRE(finish());
+        CHECK(f.view.scrollPosition() == 1);
+        CHECK(f.browser.toPlainText().count(text("Paragraph 19.")) == 400);
+    }
+    SECTION("and comes to where it was left") {
+        f.view.setScrollPosition(0.25);
+        REQUIRE(finish());
+        CHECK(f.view.scrollPosition() == Approx(0.25).margin(0.01));
+    }
+    SECTION("and what is read meanwhile stands still") {
+        f.bar.setValue(f.bar.maximum() - 700);
+        const QString seen = f.browser.cursorForPosition({16, 100}).block().text();
+        const int before = f.bar.maximum();
+        REQUIRE(finish());
+        CHECK(f.bar.maximum() > 2 * before);
+        CHECK(f.browser.cursorForPosition({16, 100}).block().text() == seen);
+        CHECK(f.bar.maximum() - f.bar.value() == 700);
+    }
+    SECTION("and finds a turn that is not there yet") {
+        f.view.scrollToTurn(7);
+        QString top;
+        for (int y = 0; y < 200; y += 10)
+            top += f.browser.cursorForPosition({16, y}).block().text();
+        CHECK(top.contains(text("Turn 7.")));
+    }
 }
 
 TEST_CASE("ChatView: buttons of turns report what is wanted", "[gui][quick]") {
