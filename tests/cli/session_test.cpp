@@ -54,7 +54,7 @@ TEST_CASE("hokku chat --session: two runs say what one says", "[cli][quick]") {
     INFO(second.err);
     REQUIRE(second.status == 0);
     CHECK(second.err.empty());
-    CHECK(first.out + second.out == whole.out);
+    CHECK(first.out + "\n" + second.out == whole.out);
     CHECK(json::parse(read_all(home.conversation("parts"))) ==
           json::parse(read_all(home.conversation("whole"))));
     const json kept = json::parse(read_all(home.conversation("whole")));
@@ -79,11 +79,11 @@ TEST_CASE("hokku chat --session: a context that is gone, damaged or of another t
     fs::remove(home.context("a"));
     HokkuRun second = second_answer();
     CHECK(second.status == 0);
-    CHECK(first.out + second.out == whole.out);
+    CHECK(first.out + "\n" + second.out == whole.out);
     std::ofstream(home.context("a"), std::ios::binary) << context.substr(0, context.size() / 2);
     second = second_answer();
     CHECK(second.err.find("read again") != std::string::npos);
-    CHECK(first.out + second.out == whole.out);
+    CHECK(first.out + "\n" + second.out == whole.out);
     second = second_answer({"--kv-type", "f16"});
     CHECK(second.status == 0);
     CHECK(second.err.find("type f32") != std::string::npos);
