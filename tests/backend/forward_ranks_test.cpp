@@ -125,8 +125,7 @@ TEST_CASE("Forward: split over 2, 3 and 4 ranks, every residual is that of one r
     }
 }
 
-TEST_CASE("Forward: split over 2, 3 and 4 ranks, every stage is that of one rank",
-          "[backend][quick]") {
+TEST_CASE("Forward: split over 2, 3 and 4 ranks, every stage is that of one rank", "[backend]") {
     for (const fs::path& folder : golden_models("arch")) {
         const auto tokens = read_golden_cases(folder / "visible.json").back().tokens;
         const auto whole = open_or_fail(folder / "model.gguf");
@@ -206,10 +205,11 @@ TEST_CASE("Forward: every weight type that divides gives the reference logits ov
 }
 
 TEST_CASE("Forward: ranks with several lanes, in steps of any size", "[backend][quick]") {
-    for (const std::string name : {"llama_bias", "gemma3_w16", "qwen2moe", "olmo3", "gptoss"}) {
+    for (const std::string name : {"gemma3_w16", "qwen2moe", "olmo3"}) {
         const auto path = find_golden_or_copy("arch/" + name);
         if (!path) continue;  // the two of tests/data are always there
-        const std::vector<int32_t> tokens = long_text(*path);
+        std::vector<int32_t> tokens = long_text(*path);
+        tokens.resize(100);  // two blocks
         const auto whole = open_or_fail(*path / "model.gguf", {.max_step_logits = 256});
         const auto expected = value_of(whole->evaluate(tokens, 256));
         for (const auto& [num_ranks, num_threads] : {std::pair{2u, 4u}, {3u, 5u}, {4u, 1u}}) {
@@ -220,7 +220,7 @@ TEST_CASE("Forward: ranks with several lanes, in steps of any size", "[backend][
             CHECK(split->backend().info().num_threads ==
                   num_ranks * std::max(num_threads / num_ranks, 1u));
             const auto logits = value_of(split->evaluate(tokens, 256));
-            for (const uint32_t chunk : {1u, 7u, 64u, 256u})
+            for (const uint32_t chunk : {1u, 7u, 64u})
                 CHECK(max_difference(value_of(split->evaluate(tokens, chunk)), expected) <= 2e-4f);
             // The order of sums does not depend on who is first.
             CHECK(value_of(split->evaluate(tokens, 256)) == logits);
