@@ -159,7 +159,7 @@ TEST_CASE("hokku bench: --tp splits the model and shows the bytes of each rank",
     make_tiny_llama().write(folder / "tiny.gguf");
     const auto bench = [&](const std::string& ranks) {
         return run_hokku({"bench", "-m", (folder / "tiny.gguf").string(), "-p", "16", "-n", "2",
-                          "-r", "1", "-t", "4", "--tp", ranks, "--json"});
+                          "-r", "1", "-t", "1", "--tp", ranks, "--json"});
     };
     // A layer: q and output, k and v, three of the FFN; table and head of 261 tokens, five norms.
     constexpr uint64_t kDim = TinyLlama::kDim, kHidden = TinyLlama::kHidden;
@@ -171,7 +171,7 @@ TEST_CASE("hokku bench: --tp splits the model and shows the bytes of each rank",
         REQUIRE(run.status == 0);
         const json result = json::parse(run.out);
         CHECK(result["ranks"] == num_ranks);
-        CHECK(result["threads"] == 4);
+        CHECK(result["threads"] == num_ranks);  // at least one each
         REQUIRE(result["rank_weight_bytes"].size() == num_ranks);
         // The first of two has 131 of the tokens.
         const uint64_t num_tokens = num_ranks == 1 ? 261 : 131;
