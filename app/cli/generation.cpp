@@ -63,36 +63,41 @@ std::string heading(size_t number, size_t count) {
 
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,
                                     const std::string& before) {
-    return std::move(
-        generate_several_to_stdout(loaded, std::move(request), 1, stream, before).front());
+    auto all = generate_several_to_stdout(loaded, std::move(request),
+                                          {.stream = stream, .before = before});
+    return std::move(all.front().result);
 }
 
-std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
-                                                         GenerationRequest request, uint32_t count,
-                                                         bool stream, const std::string& before) {
+std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, GenerationRequest request,
+                                                     const ContinuationOptions& options) {
     // Shared with callbacks on the inference thread and on the one that waits for signals.
     auto canceller = std::make_shared<Canceller>();
-    std::vector<GenerationEvents> events(count);
+    std::vector<Continuation> all(options.count);
+    std::vector<GenerationEvents> events(options.count);
     const auto write = [canceller](std::string_view text) {
         if (!write_result(text) || !flush_results()) canceller->cancel();
     };
-    const bool has_headings = stream && count > 1;
-    if (has_headings) write(heading(1, count));
-    if (stream)
-        events.front().on_text = [write, gap = before](std::string_view text) mutable {
+    const bool has_headings = options.stream && options.count > 1;
+    if (has_headings) write(heading(1, options.count));
+    if (options.stream)
+        events.front().on_text = [write, gap = options.before](std::string_view text) mutable {
             if (!gap.empty()) write(std::exchange(gap, ""));
             write(text);
         };
+    for (size_t i = 0; i < all.size() && options.keeps_tokens; ++i) {
+        events[i].on_token = [tokens = &all[i].tokens](const TokenLogprob& token) {
+            tokens->push_back(token);
+        };
+    }
     loaded.interrupts->on_interrupt([canceller] { canceller->cancel(); });
     canceller->take(loaded.engine->generate_many(std::move(request), std::move(events)));
-    std::vector<GenerationResult> results;
-    for (uint32_t i = 0; i < count; ++i) {
-        results.push_back(canceller->wait(i));
-        if (has_headings && i > 0) write("\n" + heading(i + 1, count) + results.back().text);
+    for (uint32_t i = 0; i < options.count; ++i) {
+        all[i].result = canceller->wait(i);
+        if (has_headings && i > 0) write("\n" + heading(i + 1, options.count) + all[i].result.text);
         if (has_headings) write("\n");
     }
     loaded.interrupts->on_interrupt(nullptr);
-    return results;
+    return all;
 }
 
 bool has_text(const GenerationResult& result) {

@@ -16,12 +16,22 @@ namespace hokku::cli {
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,
                                     const std::string& before = {});
 
-/// Several continuations of one prompt. `stream`: their texts go to stdout one after another, each
-/// below a line with its number; that of the first as it comes.
-std::vector<GenerationResult> generate_several_to_stdout(LoadedModel& loaded,
-                                                         GenerationRequest request, uint32_t count,
-                                                         bool stream,
-                                                         const std::string& before = {});
+struct Continuation {
+    GenerationResult result;
+    std::vector<TokenLogprob> tokens;  ///< Only where they are asked for.
+};
+
+struct ContinuationOptions {
+    uint32_t count = 1;
+    bool stream = true;         ///< Texts go to stdout.
+    bool keeps_tokens = false;  ///< With their log-probabilities.
+    std::string before = {};    ///< Written before the first text.
+};
+
+/// Continuations of one prompt. Their texts go to stdout one after another, that of the first as it
+/// comes; of several each stands below a line with its number.
+std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, GenerationRequest request,
+                                                     const ContinuationOptions& options);
 
 /// False for what was interrupted before its first word.
 bool has_text(const GenerationResult& result);

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "console.h"
 #include "constraint_flags.h"
+#include "continuation_json.h"
 #include "generation.h"
 #include "model_options.h"
 #include "sampling_flags.h"
@@ -35,6 +36,8 @@ struct RunOptions {
     std::vector<std::string> stop;
     uint32_t max_tokens = 0;
     uint32_t num_continuations = 1;
+    std::optional<uint32_t> num_logprobs;
+    std::optional<std::string> replacement;
     bool raw = false, parse_special = false, json = false;
     bool prompt_cache_ro = false;
 };
@@ -58,9 +61,14 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     }
     request.stop_strings = options.stop;
     request.parse_special = options.parse_special;
+    request.num_top_logprobs = options.num_logprobs.value_or(0);
     if (options.tokens) {
         Result<std::vector<TokenId>> ids = read_token_list(*options.tokens);
         if (!ids) return ids.error();
+        if (options.replacement) {
+            Result<void> replaced = replace_token(*options.replacement, *ids);
+            if (!replaced) return replaced.error();
+        }
         request.tokens = std::move(*ids);
         return request;
     }
@@ -79,37 +87,24 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     return request;
 }
 
-Json as_json(const GenerationResult& result) {
-    const GenerationStats& stats = result.stats;
-    return {{"text", result.text},
-            {"tokens", result.tokens},
-            {"stop_reason", stop_reason_name(result.reason)},
-            {"seed", result.seed},
-            {"meets_constraints", result.meets_constraints},
-            {"stats",
-             {{"prompt_tokens", stats.prompt_tokens},
-              {"forward_tokens", stats.forward_tokens},
-              {"prefill_tok_s", stats.prefill_tok_s},
-              {"decode_tok_s", stats.decode_tok_s},
-              {"ttft_ms", stats.ttft_ms},
-              {"peak_memory_mb", stats.peak_memory_mb},
-              {"cached_tokens", stats.cached_tokens},
-              {"generated_tokens", stats.generated_tokens}}}};
-}
-
 bool is_incomplete(const GenerationResult& result) {
     return result.reason == StopReason::failed || result.reason == StopReason::cancelled;
 }
 
-int run_several(const RunOptions& options, LoadedModel& loaded, GenerationRequest request) {
-    const std::vector<GenerationResult> results = generate_several_to_stdout(
-        loaded, std::move(request), options.num_continuations, !options.json);
+Json as_json(const Continuation& continuation, const RunOptions& options,
+             const LoadedModel& loaded) {
+    return continuation_json(continuation,
+                             options.num_logprobs ? loaded.engine->tokenizer().get() : nullptr);
+}
+
+int show_several(const RunOptions& options, const LoadedModel& loaded,
+                 const std::vector<Continuation>& all) {
     bool is_whole = true;
     Json list = Json::array();
-    for (size_t i = 0; i < results.size(); ++i) {
-        const GenerationResult& result = results[i];
+    for (size_t i = 0; i < all.size(); ++i) {
+        const GenerationResult& result = all[i].result;
         is_whole = is_whole && !is_incomplete(result);
-        list.push_back(as_json(result));
+        if (options.json) list.push_back(as_json(all[i], options, loaded));
         const std::string number = std::to_string(i + 1) + ": ";
         if (result.error) {
             write_message(number + "error: " + result.error->message());
@@ -120,6 +115,34 @@ int run_several(const RunOptions& options, LoadedModel& loaded, GenerationReques
     }
     if (options.json) write_json_line({{"continuations", std::move(list)}});
     return is_whole ? kDone : kFailed;
+}
+
+int show_one(const RunOptions& options, const LoadedModel& loaded,
+             const Continuation& continuation) {
+    const GenerationResult& result = continuation.result;
+    if (result.reason == StopReason::failed && result.error) {
+        // Whether an empty prompt is one depends on the model: some begin with a token of their
+        // own.
+        const bool is_empty = options.prompt && options.prompt->empty();
+        return is_empty ? fail_arguments(*result.error) : fail(*result.error);
+    }
+    if (options.json) {
+        write_json_line(as_json(continuation, options, loaded));
+    } else {
+        if (has_text(result)) write_result("\n");
+        write_message(summary_of(result));
+    }
+    return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
+}
+
+/// The replacement is the last of the given tokens.
+Result<void> check_replacement(const RunOptions& options, const GenerationRequest& request,
+                               uint32_t num_vocab) {
+    if (!options.replacement || static_cast<uint32_t>(request.tokens->back()) < num_vocab)
+        return {};
+    return Error{ErrorCode::bad_argument,
+                 "there is no token " + std::to_string(request.tokens->back()),
+                 "--replace " + *options.replacement, "an id below " + std::to_string(num_vocab)};
 }
 
 /// What a file holds of a prompt costs time when it is missing or does not fit, but no text.
@@ -155,27 +178,21 @@ int run(const RunOptions& options) {
     if (!request) return fail_arguments(request.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
+    Result<void> checked = check_replacement(options, *request, loaded->info.num_vocab);
+    if (!checked) return fail_arguments(checked.error());
     PromptCache cache(options, *loaded->engine);
-    if (options.num_continuations > 1) {
-        const int code = run_several(options, *loaded, *request);
+    const std::vector<Continuation> all =
+        generate_several_to_stdout(*loaded, *request,
+                                   {.count = options.num_continuations,
+                                    .stream = !options.json,
+                                    .keeps_tokens = options.num_logprobs.has_value()});
+    if (all.size() > 1) {
+        const int code = show_several(options, *loaded, all);
         cache.save(*request, {});
         return code;
     }
-    const GenerationResult result = generate_to_stdout(*loaded, *request, !options.json);
-    cache.save(*request, result.tokens);
-    if (result.reason == StopReason::failed && result.error) {
-        // Whether an empty prompt is one depends on the model: some begin with a token of their
-        // own.
-        const bool is_empty = options.prompt && options.prompt->empty();
-        return is_empty ? fail_arguments(*result.error) : fail(*result.error);
-    }
-    if (options.json) {
-        write_json_line(as_json(result));
-    } else {
-        if (has_text(result)) write_result("\n");
-        write_message(summary_of(result));
-    }
-    return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
+    cache.save(*request, all.front().result.tokens);
+    return show_one(options, *loaded, all.front());
 }
 
 /// Throws what CLI11 reports as wrong usage.
@@ -192,6 +209,12 @@ void check_usage(const RunOptions& options) {
     if (options.parse_special && !options.raw) {
         throw CLI::ValidationError("--parse-special is for --raw");
     }
+    if (options.num_logprobs && !options.json) {
+        throw CLI::ValidationError("--logprobs is for --json");
+    }
+    if (options.replacement && !options.tokens) {
+        throw CLI::ValidationError("--replace is for --tokens");
+    }
 }
 
 }  // namespace
@@ -205,6 +228,11 @@ void add_run(CLI::App& app, Action& chosen) {
         ->type_name("FILE");
     command->add_option("--tokens", options->tokens, "... or token ids to continue: 1,2,3 or @FILE")
         ->type_name("LIST");
+    command
+        ->add_option("--replace", options->replacement,
+                     "With --tokens: the one at INDEX (from 0) becomes ID, those after it are "
+                     "dropped, and the text goes on from there")
+        ->type_name("INDEX=ID");
     command->add_option("--system", options->system, "The system message")->type_name("TEXT");
     command->add_flag("--raw", options->raw,
                       "Continue the text as it is, without the model's chat template");
@@ -230,6 +258,11 @@ void add_run(CLI::App& app, Action& chosen) {
     command->add_flag("--prompt-cache-ro", options->prompt_cache_ro,
                       "Start from that file, but leave it as it is");
     command->add_flag("--json", options->json, "Print one JSON object at the end instead");
+    command
+        ->add_option("--logprobs", options->num_logprobs,
+                     "With --json: the log-probability of each token, and the N likeliest ones")
+        ->type_name("N")
+        ->transform(is_whole(0, 1000));
     add_model_options(command, options->model);
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);

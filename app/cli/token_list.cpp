@@ -2,6 +2,7 @@
 #include "token_list.h"
 
 #include <charconv>
+#include <optional>
 
 #include "console.h"
 
@@ -22,6 +23,14 @@ Error not_an_id(std::string_view word) {
             "\"" + std::string(word.substr(0, 40)) + "\"", "a list of ids such as 1,2,3 or @FILE"};
 }
 
+/// A whole number from 0 to the largest id.
+std::optional<TokenId> read_id(std::string_view word) {
+    TokenId id = 0;
+    const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), id);
+    const bool is_id = status == std::errc() && end == word.data() + word.size() && id >= 0;
+    return is_id ? std::optional(id) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::vector<TokenId>> parse_token_list(std::string_view text) {
@@ -32,12 +41,9 @@ Result<std::vector<TokenId>> parse_token_list(std::string_view text) {
     std::vector<TokenId> ids;
     while (!(text = trimmed(text, kSpaces)).empty()) {
         const std::string_view word = text.substr(0, text.find_first_of(kSeparators));
-        TokenId id = 0;
-        const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), id);
-        if (word.empty() || status != std::errc() || end != word.data() + word.size() || id < 0) {
-            return not_an_id(word);
-        }
-        ids.push_back(id);
+        const std::optional<TokenId> id = read_id(word);
+        if (!id) return not_an_id(word);
+        ids.push_back(*id);
         text = trimmed(text.substr(word.size()), kSpaces);
         if (!text.starts_with(',')) continue;
         text.remove_prefix(1);
@@ -63,6 +69,26 @@ Result<std::vector<TokenId>> read_token_list(const std::string& text) {
                      "at least one id"};
     }
     return ids;
+}
+
+Result<void> replace_token(const std::string& replacement, std::vector<TokenId>& ids) {
+    const auto wrong = [&](std::string what, std::string expected) {
+        return Error{ErrorCode::bad_argument, std::move(what), "--replace " + replacement,
+                     std::move(expected)};
+    };
+    const std::string_view text = replacement;
+    const size_t cut = text.find('=');
+    if (cut == std::string_view::npos) return wrong("not a replacement", "INDEX=ID, as in 3=1879");
+    const std::optional<TokenId> index = read_id(text.substr(0, cut));
+    const std::optional<TokenId> id = read_id(text.substr(cut + 1));
+    if (!index || !id) return wrong("not a replacement", "INDEX=ID, as in 3=1879");
+    const auto place = static_cast<size_t>(*index);
+    if (place >= ids.size())
+        return wrong("there is no token " + std::to_string(place),
+                     "an index below " + std::to_string(ids.size()));
+    ids.resize(place);
+    ids.push_back(*id);
+    return {};
 }
 
 std::string format_token_list(std::span<const TokenId> ids) {

@@ -17,6 +17,9 @@ namespace hokku::cli {
 Result<std::vector<TokenId>> parse_token_list(std::string_view text);
 /// As above; "@FILE" takes the list from a file ("@-": stdin). Not empty.
 Result<std::vector<TokenId>> read_token_list(const std::string& text);
+/// A replacement "INDEX=ID": the ids before that index (from 0) are kept, then comes ID, and the
+/// rest is dropped. Errors: bad_argument naming it.
+Result<void> replace_token(const std::string& replacement, std::vector<TokenId>& ids);
 /// "1,2,3".
 std::string format_token_list(std::span<const TokenId> ids);
 

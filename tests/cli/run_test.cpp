@@ -287,6 +287,66 @@ TEST_CASE("hokku run: an answer has the form that was asked for, or the command 
     CHECK(run({"--choice", "one", "--choice", "two", "--num", "3", "--json"}).status == 0);
 }
 
+TEST_CASE("hokku run: log-probabilities are those of the logits", "[cli][quick]") {
+    const TinyFile tiny;
+    const HokkuRun run =
+        run_hokku({"run", "-m", tiny.path, "--tokens", "1,2,3", "--seed", "5", "-n", "6", "--exact",
+                   "--json", "--logprobs", "3", "--temp", "2", "--logit-bias", "4=3"});
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+    REQUIRE(result["logprobs"].size() == result["tokens"].size());
+    std::string text = "1,2,3";
+    for (size_t i = 0; i < result["tokens"].size(); ++i) {
+        const json& token = result["logprobs"][i];
+        CHECK(token["id"] == result["tokens"][i]);
+        const HokkuRun logits = run_hokku({"logits", "-m", tiny.path, "--tokens", text, "--exact",
+                                           "--top", "3", "--ids", token["id"].dump()});
+        const json position = json::parse(logits.out)["positions"][0];
+        const double log_sum = position["logsumexp"];
+        const double logit = position["logits"][0];
+        CHECK(token["logprob"].get<double>() == Approx(logit - log_sum).margin(1e-4));
+        REQUIRE(token["top"].size() == 3);
+        for (size_t k = 0; k < 3; ++k) {
+            CHECK(token["top"][k]["id"] == position["top"][k][0]);
+            CHECK(token["top"][k]["logprob"].get<double>() ==
+                  Approx(position["top"][k][1].get<double>() - log_sum).margin(1e-4));
+        }
+        text += "," + token["id"].dump();
+    }
+    CHECK(run_hokku({"run", "-m", tiny.path, "-p", "x", "--logprobs", "1"}).status == 2);
+    CHECK_FALSE(
+        json::parse(run_hokku({"run", "-m", tiny.path, "--tokens", "1", "-n", "1", "--json"}).out)
+            .contains("logprobs"));
+}
+
+TEST_CASE("hokku run: --replace goes on from a changed token", "[cli][quick]") {
+    const TinyFile tiny;
+    const auto run = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments = {"run", "-m", tiny.path, "--seed",
+                                              "5",   "-n", "8",       "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_hokku(arguments);
+    };
+    const auto tokens_of = [&](std::vector<std::string> more) {
+        return json::parse(run(std::move(more)).out)["tokens"];
+    };
+    CHECK(tokens_of({"--tokens", "1,2,3,4", "--replace", "2=7"}) ==
+          tokens_of({"--tokens", "1,2,7"}));
+    CHECK(tokens_of({"--tokens", "1,2,3,4", "--replace", "0=9"}) == tokens_of({"--tokens", "9"}));
+    CHECK(tokens_of({"--tokens", "1,2,3,4", "--replace", "3=4"}) ==
+          tokens_of({"--tokens", "1,2,3,4"}));
+    for (const char* wrong : {"4=1", "-1=1", "1=-1", "1=1000000", "1", "=", "1=", "=1", "a=1",
+                              "1=1=1", "1= 1", "99999999999=1"}) {
+        const HokkuRun refused = run({"--tokens", "1,2,3,4", "--replace", wrong});
+        CAPTURE(wrong, refused.err);
+        CHECK(refused.status == 2);
+        CHECK(refused.out.empty());
+        CHECK(refused.err.find(wrong) != std::string::npos);
+    }
+    CHECK(run({"--tokens", "1,2", "--replace", "0=1", "--replace", "1=1"}).status == 2);
+    CHECK(run({"-p", "text", "--replace", "0=1"}).status == 2);
+}
+
 TEST_CASE("hokku run: the haiku always has its word", "[cli][model]") {
     const auto model = find_model("qwen2");
     if (!model) return report_skip("no model qwen2");

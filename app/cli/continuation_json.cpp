@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "continuation_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace hokku::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json token_json(const TokenLogprob& token, const Tokenizer& tokenizer) {
+    const auto entry = [&](TokenId id, float logprob) {
+        return Json{{"id", id}, {"text", tokenizer.token_bytes(id, true)}, {"logprob", logprob}};
+    };
+    Json json = entry(token.id, token.logprob);
+    json["top"] = Json::array();
+    for (const auto& [id, logprob] : token.top) json["top"].push_back(entry(id, logprob));
+    return json;
+}
+
+}  // namespace
+
+Json continuation_json(const Continuation& continuation, const Tokenizer* tokenizer) {
+    const GenerationResult& result = continuation.result;
+    const GenerationStats& stats = result.stats;
+    Json json{{"text", result.text},
+              {"tokens", result.tokens},
+              {"stop_reason", stop_reason_name(result.reason)},
+              {"seed", result.seed},
+              {"meets_constraints", result.meets_constraints}};
+    if (tokenizer != nullptr) {
+        json["logprobs"] = Json::array();
+        for (const TokenLogprob& token : continuation.tokens)
+            json["logprobs"].push_back(token_json(token, *tokenizer));
+    }
+    json["stats"] = {{"prompt_tokens", stats.prompt_tokens},
+                     {"forward_tokens", stats.forward_tokens},
+                     {"prefill_tok_s", stats.prefill_tok_s},
+                     {"decode_tok_s", stats.decode_tok_s},
+                     {"ttft_ms", stats.ttft_ms},
+                     {"peak_memory_mb", stats.peak_memory_mb},
+                     {"cached_tokens", stats.cached_tokens},
+                     {"generated_tokens", stats.generated_tokens}};
+    return json;
+}
+
+}  // namespace hokku::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `hokku run --json` tells of one continuation.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "generation.h"
+#include "hokku/tokenizer.h"
+
+namespace hokku::cli {
+
+/// `tokenizer`: for the texts of tokens, where log-probabilities are to be told; else null.
+nlohmann::ordered_json continuation_json(const Continuation& continuation,
+                                         const Tokenizer* tokenizer);
+
+}  // namespace hokku::cli
