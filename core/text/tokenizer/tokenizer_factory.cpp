@@ -20,6 +20,8 @@
 namespace hokku {
 namespace {
 
+constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+
 std::string place(const GgufMetadata& metadata, std::string_view key) {
     return fmt::format("{}, key {}", metadata.file_name(), key);
 }
@@ -68,8 +70,25 @@ SpecialCutter make_cutter(const GgufMetadata& metadata, const Vocabulary& vocabu
     return cutter;
 }
 
+/// Pre-tokenizer names that mean merges over plain UTF-8 instead of patterns over bytes.
+struct CharacterBpeName {
+    std::string_view name;
+    bool add_bos = false, has_reference = false;
+};
+/// Source : llama.cpp's list of names (src/llama-vocab.cpp).
+constexpr std::array kCharacterBpeNames = {
+    CharacterBpeName{"gemma4", true, true},
+    CharacterBpeName{"granite-embed-multi-311m", true},
+    CharacterBpeName{"sarvam-moe"},
+};
+
+const CharacterBpeName* find_character_bpe_name(std::string_view name) {
+    const auto* found = std::find_if(kCharacterBpeNames.begin(), kCharacterBpeNames.end(),
+                                     [name](const auto& known) { return known.name == name; });
+    return found == kCharacterBpeNames.end() ? nullptr : found;
+}
+
 Result<std::shared_ptr<const Tokenizer>> make_bpe(const GgufMetadata& metadata) {
-    constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
     HOKKU_TRY(const auto pre, metadata.find_string(kPreKey));
     TokenizerParts parts;
     parts.pre_tokenizer = std::string(pre.value_or("default"));
@@ -100,13 +119,19 @@ Result<std::shared_ptr<const Tokenizer>> make_bpe(const GgufMetadata& metadata) 
 }
 
 // Gemma 4 and its kin: merges over plain UTF-8.
-Result<std::shared_ptr<const Tokenizer>> make_character_bpe(const GgufMetadata& metadata) {
+Result<std::shared_ptr<const Tokenizer>> make_character_bpe(const GgufMetadata& metadata,
+                                                            const CharacterBpeName& name) {
     TokenizerParts parts;
-    HOKKU_TRY(const auto pre, metadata.find_string("tokenizer.ggml.pre"));
-    parts.pre_tokenizer = std::string(pre.value_or("gemma4"));
+    parts.pre_tokenizer = std::string(name.name);
+    if (!name.has_reference)
+        parts.warning = fmt::format(
+            "the pre-tokenizer \"{}\" could not be compared with a reference; words may be split "
+            "otherwise than the model was trained with",
+            name.name);
     HOKKU_TRY(parts.vocabulary, Vocabulary::read(metadata, true));
     HOKKU_CHECK(has_byte_tokens(parts.vocabulary, place(metadata, "tokenizer.ggml.tokens")));
-    HOKKU_TRY(parts.special, read_special_tokens(metadata, parts.vocabulary, {.add_bos = true}));
+    HOKKU_TRY(parts.special,
+              read_special_tokens(metadata, parts.vocabulary, {.add_bos = name.add_bos}));
     parts.cutter = make_cutter(metadata, parts.vocabulary, false);
     HOKKU_TRY(auto model,
               BpeModel::read(metadata, parts.vocabulary, {.alphabet = BpeAlphabet::characters}));
@@ -179,9 +204,20 @@ Result<std::shared_ptr<const Tokenizer>> make_sentencepiece(const GgufMetadata& 
 Result<std::shared_ptr<const Tokenizer>> make_tokenizer(const GgufMetadata& metadata) {
     constexpr std::string_view kModelKey = "tokenizer.ggml.model";
     HOKKU_TRY(const std::string_view model, metadata.require_string(kModelKey));
-    if (model == "gpt2") return make_bpe(metadata);
     if (model == "llama") return make_sentencepiece(metadata);
-    if (model == "gemma4") return make_character_bpe(metadata);
+    HOKKU_TRY(const auto pre, metadata.find_string(kPreKey));
+    const CharacterBpeName* character_bpe = find_character_bpe_name(pre.value_or(""));
+    if (model == "gemma4" && character_bpe == nullptr) character_bpe = &kCharacterBpeNames.front();
+    if (model == "gpt2" || model == "gemma4") {
+        if (pre == "mmbert" || pre == "whitespace")
+            return Error{
+                ErrorCode::unsupported,
+                fmt::format("the pre-tokenizer \"{}\", of embedding models, is not supported",
+                            *pre),
+                place(metadata, kPreKey), "a model that writes text"};
+        return character_bpe != nullptr ? make_character_bpe(metadata, *character_bpe)
+                                        : make_bpe(metadata);
+    }
     return Error{
         ErrorCode::unsupported,
         fmt::format("vocabularies of the kind \"{}\" are not supported", to_printable(model)),
