@@ -476,7 +476,8 @@ TEST_CASE("shard_model: shards of the golden models put together equal the model
                 const auto shards = shard_model(model->spec(), model->weights(), num_ranks);
                 const LayerSpec& layer = model->spec().layers[0];
                 const uint32_t block = traits_of(model->weights().layers[0].wo.type).block_values;
-                // All have at least four heads; only blocks of 128 and 256 values keep some together.
+                // All have at least four heads; only blocks of 128 and 256 values keep some
+                // together.
                 REQUIRE(layer.attention()->num_heads >= 4);
                 CHECK((shards.ok() || block >= 128));
                 if (!shards.ok()) continue;
