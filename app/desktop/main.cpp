@@ -17,10 +17,6 @@ namespace {
 
 using namespace hokku::desktop;
 
-QString fromUtf8(const std::string& text) {
-    return QString::fromStdString(text);
-}
-
 int fail(const QString& text) {
     QMessageBox::critical(nullptr, QStringLiteral("Hokku"), text);
     return 1;
@@ -56,7 +52,7 @@ int main(int argc, char** argv) {
     parser.process(application);
 
     auto folders = AppFolders::find(parser.isSet(portable));
-    if (!folders.ok()) return fail(fromUtf8(folders.error().message()));
+    if (!folders.ok()) return fail(QString::fromStdString(folders.error().message()));
     QStringList files;
     for (const QString& file : parser.positionalArguments())
         files.append(QFileInfo(file).absoluteFilePath());
@@ -71,9 +67,9 @@ int main(int argc, char** argv) {
         Theme::instance().apply(settings.theme(), settings.fontPercent());
     });
     auto store = ChatStore::open(folders->chatsFile());
-    if (!store.ok()) return fail(fromUtf8(store.error().message()));
+    if (!store.ok()) return fail(QString::fromStdString(store.error().message()));
     auto engine = hokku::Engine::create();
-    if (!engine.ok()) return fail(fromUtf8(engine.error().message()));
+    if (!engine.ok()) return fail(QString::fromStdString(engine.error().message()));
     hokku::qt::Generator generator(std::move(*engine));
 
     MainWindow window(

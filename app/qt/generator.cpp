@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kFrameMs = 16;
 
-QString toQString(const std::string& text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 }  // namespace
 
 /// Each load and each generation has a batch of its own, so that late events of one that was
@@ -57,8 +53,9 @@ struct Generator::Private {
     void deliverGeneration(const PendingEvents& events) {
         if (events.prefill)
             emit self->prefillProgress(events.prefill->first, events.prefill->second);
-        if (!events.thought.empty()) emit self->thoughtArrived(toQString(events.thought));
-        if (!events.text.empty()) emit self->textArrived(toQString(events.text));
+        if (!events.thought.empty())
+            emit self->thoughtArrived(QString::fromStdString(events.thought));
+        if (!events.text.empty()) emit self->textArrived(QString::fromStdString(events.text));
         if (!events.result) return;
         handle.reset();
         generationBatch.reset();

@@ -31,10 +31,6 @@ namespace {
 constexpr int kNarrowWidth = 640;
 constexpr int kSidebarWidth = 264;
 
-QString fromUtf8(const std::string& text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 /// Paths are UTF-8 for the engine and UTF-16 for Qt; both know the file by the same name.
 std::filesystem::path toPath(const QString& path) {
     return std::filesystem::path(path.toStdU16String());
@@ -162,7 +158,8 @@ void MainWindow::connectModel() {
         m_modelsPage->setLoadedModel(path);
         setBadge(info);
         m_chatPage->setReady(true, {});
-        for (const std::string& warning : info.warnings) m_chatPage->showNotice(fromUtf8(warning));
+        for (const std::string& warning : info.warnings)
+            m_chatPage->showNotice(QString::fromStdString(warning));
     });
     connect(&generator, &qt::Generator::loadFailed, this, [this](const Error& error) {
         m_progress->hide();
@@ -177,7 +174,7 @@ void MainWindow::connectModel() {
         if (error.code == ErrorCode::cancelled) return;
         m_chatPage->showNotice(
             tr("%1 cannot be loaded: %2")
-                .arg(QFileInfo(m_loadingPath).fileName(), fromUtf8(error.message())),
+                .arg(QFileInfo(m_loadingPath).fileName(), QString::fromStdString(error.message())),
             tr("Choose another"), [this] { showPage(m_modelsPage); });
     });
     connect(&m_parts.settings, &Settings::engineChanged, this, [this] {
@@ -257,10 +254,10 @@ void MainWindow::setBadge(const ModelInfo& info) {
     // What files call themselves inside is often the name of a training run.
     m_modelButton->setText(fromPath(info.path.stem()));
     m_modelButton->setToolTip(
-        QStringLiteral("%1\n%2").arg(fromUtf8(info.name), fromPath(info.path)));
-    m_badge->setText(fromUtf8(info.device));
+        QStringLiteral("%1\n%2").arg(QString::fromStdString(info.name), fromPath(info.path)));
+    m_badge->setText(QString::fromStdString(info.device));
     m_badge->setToolTip(tr("Where the model runs, with which instructions and how many threads"));
-    m_badge->setAccessibleName(tr("Device: %1").arg(fromUtf8(info.device)));
+    m_badge->setAccessibleName(tr("Device: %1").arg(QString::fromStdString(info.device)));
 }
 
 void MainWindow::openFile(const QString& path) {

@@ -32,7 +32,8 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
       m_noticeText(new QLabel(m_notice)),
       m_noticeAction(new QPushButton(m_notice)),
       m_noticeClose(new QPushButton(m_notice)),
-      m_draftTimer(new QTimer(this)) {
+      m_draftTimer(new QTimer(this)),
+      m_budgetTimer(new QTimer(this)) {
     m_notice->setObjectName(QStringLiteral("notice"));
     m_noticeText->setWordWrap(true);
     auto* notice = new QHBoxLayout(m_notice);
@@ -53,6 +54,10 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
     m_draftTimer->setSingleShot(true);
     m_draftTimer->setInterval(kDraftDelayMs);
     connect(m_draftTimer, &QTimer::timeout, this, &ChatPage::saveDraft);
+    m_budgetTimer->setSingleShot(true);
+    m_budgetTimer->setInterval(0);
+    connect(m_budgetTimer, &QTimer::timeout, this,
+            [this] { m_session.updateBudget(m_composer->text()); });
     connect(m_composer, &Composer::textChanged, this, [this] { m_draftTimer->start(); });
     connect(m_composer, &Composer::sendRequested, this, [this](const QString& text) {
         if (m_edited != 0) {
@@ -86,7 +91,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
 void ChatPage::connectSession() {
     connect(&m_session, &ChatSession::turnsReset, this, [this] {
         m_view->setTurns(m_session.turns());
-        m_session.updateBudget(m_composer->text());
+        m_budgetTimer->start();
     });
     connect(&m_session, &ChatSession::turnAppended, m_view, &ChatView::appendTurn);
     connect(&m_session, &ChatSession::turnChanged, m_view, &ChatView::updateTurn);
@@ -95,7 +100,7 @@ void ChatPage::connectSession() {
     connect(&m_session, &ChatSession::busyChanged, m_composer, &Composer::setBusy);
     connect(&m_session, &ChatSession::busyChanged, this, [this](bool isBusy) {
         m_composer->setStatus(isBusy ? tr("Reading…") : QString());
-        if (!isBusy) m_session.updateBudget(m_composer->text());
+        if (!isBusy) m_budgetTimer->start();
     });
     connect(&m_session, &ChatSession::prefillProgress, this, [this](quint32 done, quint32 total) {
         m_composer->setStatus(done < total ? tr("Reading %1 of %2 tokens…").arg(done).arg(total)
@@ -112,8 +117,7 @@ void ChatPage::connectSession() {
 
 void ChatPage::connectView() {
     connect(m_view, &ChatView::copyRequested, this, [this](MessageId id) {
-        for (const Turn& turn : m_session.turns())
-            if (turn.id == id) QGuiApplication::clipboard()->setText(turn.content);
+        QGuiApplication::clipboard()->setText(m_session.turn(id).content);
     });
     connect(m_view, &ChatView::editRequested, this, &ChatPage::beginEdit);
     connect(m_view, &ChatView::regenerateRequested, &m_session, &ChatSession::regenerate);
@@ -133,13 +137,12 @@ void ChatPage::open(ChatStore& store, ChatId id) {
     m_composer->setText(m_session.record().draft);
     m_draftTimer->stop();
     m_view->setScrollPosition(m_session.record().scrollPosition);
-    m_session.updateBudget(m_composer->text());
     m_composer->focusEdit();
 }
 
 void ChatPage::setReady(bool isReady, const QString& reason) {
     m_composer->setReady(isReady, reason);
-    if (isReady) m_session.updateBudget(m_composer->text());
+    if (isReady) m_budgetTimer->start();
 }
 
 void ChatPage::showNotice(const QString& text, const QString& action,
@@ -169,16 +172,14 @@ void ChatPage::copyLastReply() const {
 
 void ChatPage::beginEdit(MessageId id) {
     if (id == 0 || m_session.isBusy()) return;
-    for (const Turn& turn : m_session.turns()) {
-        if (turn.id != id) continue;
-        if (m_edited == 0) m_draftBeforeEdit = m_composer->text();
-        m_edited = id;
-        m_composer->setText(turn.content);
-        m_composer->focusEdit();
-        showNotice(turn.role == QLatin1String("user")
-                       ? tr("You are editing a message; sending it begins a new version from here.")
-                       : tr("You are editing a reply; sending it keeps your version beside it."));
-    }
+    const Turn turn = m_session.turn(id);
+    if (m_edited == 0) m_draftBeforeEdit = m_composer->text();
+    m_edited = id;
+    m_composer->setText(turn.content);
+    m_composer->focusEdit();
+    showNotice(turn.role == QLatin1String("user")
+                   ? tr("You are editing a message; sending it begins a new version from here.")
+                   : tr("You are editing a reply; sending it keeps your version beside it."));
 }
 
 void ChatPage::endEdit() {
@@ -188,7 +189,7 @@ void ChatPage::endEdit() {
 
 void ChatPage::saveDraft() {
     if (m_edited == 0) m_session.setDraft(m_composer->text());
-    m_session.updateBudget(m_composer->text());
+    m_budgetTimer->start();
 }
 
 void ChatPage::offerOverflow() {

@@ -59,6 +59,7 @@ class ChatPage : public QWidget {
     QPushButton* m_noticeClose;
     std::function<void()> m_noticeRun;
     QTimer* m_draftTimer;
+    QTimer* m_budgetTimer;  ///< Whatever changes at once, the tokens are counted once.
     MessageId m_edited = 0;
     QString m_draftBeforeEdit;
 };

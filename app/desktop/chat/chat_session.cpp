@@ -13,14 +13,25 @@ namespace {
 /// How often streamed text is stored.
 constexpr int kStoreEveryMs = 1000;
 
-QString fromUtf8(const std::string& text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 QString firstLineOf(const QString& text) {
     constexpr int kMostCharacters = 80;
     const QString line = text.trimmed().section(QLatin1Char('\n'), 0, 0).trimmed();
     return line.size() <= kMostCharacters ? line : line.left(kMostCharacters - 1) + QChar(0x2026);
+}
+
+/// Templates insist on turns that alternate; what stops and edits leave is mended here: a turn
+/// without text is left out, turns of the same role become one.
+void addTurn(GenerationRequest& request, const QString& role, const QString& content) {
+    if (content.trimmed().isEmpty()) return;
+    const std::string name = role.toStdString();
+    if (!request.messages.empty() && request.messages.back().role == name) {
+        request.messages.back().content += "\n\n" + content.toStdString();
+        return;
+    }
+    ChatMessage turn;
+    turn.role = name;
+    turn.content = content.toStdString();
+    request.messages.push_back(std::move(turn));
 }
 
 }  // namespace
@@ -54,7 +65,7 @@ ChatSession::ChatSession(qt::Generator& generator, QObject* parent)
             });
     connect(&generator, &qt::Generator::failed, this, [this](const Error& error) {
         if (m_waiting) return sendWaiting();
-        endReply(MessageState::failed, {}, fromUtf8(error.message()));
+        endReply(MessageState::failed, {}, QString::fromStdString(error.message()));
         if (error.code == ErrorCode::limit_exceeded) emit contextFull();
     });
 }
@@ -72,8 +83,7 @@ void ChatSession::open(ChatStore& store, ChatId id) {
     }
     m_store = &store;
     m_chat = {};
-    m_messages.clear();
-    m_order.clear();
+    takeMessages({});
     m_lastRemoved.clear();
     m_errors.clear();
     if (id != 0) {
@@ -81,31 +91,35 @@ void ChatSession::open(ChatStore& store, ChatId id) {
         const Result<QVector<MessageRecord>> messages = store.messages(id);
         if (check(record) && check(messages)) {
             m_chat = *record;
-            for (const MessageRecord& message : *messages) {
-                m_messages.insert(message.id, message);
-                m_order.append(message.id);
-            }
+            takeMessages(*messages);
         }
     }
     emit turnsReset();
 }
 
+void ChatSession::takeMessages(const QVector<MessageRecord>& messages) {
+    m_messages.clear();
+    m_order.clear();
+    for (const MessageRecord& message : messages) {
+        m_messages.insert(message.id, message);
+        m_order.append(message.id);
+    }
+}
+
 template <class T>
 bool ChatSession::check(const Result<T>& result) {
     if (result.ok()) return true;
-    emit noticed(fromUtf8(result.error().message()));
+    emit noticed(QString::fromStdString(result.error().message()));
     return false;
 }
 
 // ---- the tree
 // ------------------------------------------------------------------------------------
 
-QVector<MessageId> ChatSession::path() const {
+/// The store leaves out messages that are not younger than their parent: there are no cycles.
+QVector<MessageId> ChatSession::pathTo(MessageId leaf) const {
     QVector<MessageId> path;
-    for (MessageId id = m_chat.activeLeaf; m_messages.contains(id); id = m_messages[id].parent) {
-        if (path.contains(id)) break;  // a broken database must not hang the app
-        path.prepend(id);
-    }
+    for (MessageId id = leaf; m_messages.contains(id); id = m_messages[id].parent) path.prepend(id);
     return path;
 }
 
@@ -133,7 +147,7 @@ MessageId ChatSession::deepestBelow(MessageId id) const {
     return id;
 }
 
-Turn ChatSession::turnOf(MessageId id) const {
+Turn ChatSession::turn(MessageId id) const {
     const MessageRecord& message = m_messages[id];
     const QVector<MessageId> versions = siblings(id);
     Turn turn{.id = id,
@@ -156,12 +170,12 @@ Turn ChatSession::turnOf(MessageId id) const {
 
 QVector<Turn> ChatSession::turns() const {
     QVector<Turn> turns;
-    for (const MessageId id : path()) turns.append(turnOf(id));
+    for (const MessageId id : pathTo(m_chat.activeLeaf)) turns.append(turn(id));
     return turns;
 }
 
 MessageId ChatSession::lastUserMessage() const {
-    const QVector<MessageId> ids = path();
+    const QVector<MessageId> ids = pathTo(m_chat.activeLeaf);
     for (auto id = ids.crbegin(); id != ids.crend(); ++id)
         if (m_messages[*id].role == QLatin1String("user")) return *id;
     return 0;
@@ -209,7 +223,7 @@ void ChatSession::send(const QString& text) {
     const MessageId id =
         add(m_chat.activeLeaf, QStringLiteral("user"), text, MessageState::complete);
     if (id == 0) return;
-    emit turnAppended(turnOf(id));
+    emit turnAppended(turn(id));
     startReply(id);
 }
 
@@ -270,12 +284,7 @@ void ChatSession::undoRemove() {
     if (!check(m_store->restoreMessage(message))) return;
     const Result<QVector<MessageRecord>> messages = m_store->messages(m_chat.id);
     if (!check(messages)) return;
-    m_messages.clear();
-    m_order.clear();
-    for (const MessageRecord& record : *messages) {
-        m_messages.insert(record.id, record);
-        m_order.append(record.id);
-    }
+    takeMessages(*messages);
     selectLeaf(deepestBelow(message));
     emit turnsReset();
 }
@@ -304,42 +313,26 @@ void ChatSession::setSystemPrompt(const QString& text) {
 void ChatSession::setDraft(const QString& text) {
     if (m_chat.draft == text) return;
     m_chat.draft = text;
-    if (m_chat.id != 0 && m_store != nullptr) check(m_store->updateChat(m_chat));
+    storeRecord();
 }
 
 void ChatSession::setScrollPosition(double position) {
+    if (m_chat.scrollPosition == position) return;
     m_chat.scrollPosition = position;
+    storeRecord();
+}
+
+void ChatSession::storeRecord() {
     if (m_chat.id != 0 && m_store != nullptr) check(m_store->updateChat(m_chat));
 }
 
-/// Templates insist on turns that alternate; what stops and edits leave is mended here: a reply
-/// without text is left out, turns of the same role become one.
 GenerationRequest ChatSession::requestFor(MessageId leaf) const {
     GenerationRequest request;
     request.sampling = m_sampling;
     request.max_tokens = m_maxTokens;
-    if (!m_chat.systemPrompt.trimmed().isEmpty()) {
-        ChatMessage system;
-        system.role = "system";
-        system.content = m_chat.systemPrompt.toStdString();
-        request.messages.push_back(std::move(system));
-    }
-    QVector<MessageId> ids;
-    for (MessageId id = leaf; m_messages.contains(id); id = m_messages[id].parent) ids.prepend(id);
-    for (const MessageId id : ids) {
-        const MessageRecord& message = m_messages[id];
-        if (message.content.trimmed().isEmpty()) continue;
-        const std::string role = message.role.toStdString();
-        const std::string content = message.content.toStdString();
-        if (!request.messages.empty() && request.messages.back().role == role) {
-            request.messages.back().content += "\n\n" + content;
-        } else {
-            ChatMessage turn;
-            turn.role = role;
-            turn.content = content;
-            request.messages.push_back(std::move(turn));
-        }
-    }
+    addTurn(request, QStringLiteral("system"), m_chat.systemPrompt);
+    for (const MessageId id : pathTo(leaf))
+        addTurn(request, m_messages[id].role, m_messages[id].content);
     return request;
 }
 
@@ -356,7 +349,7 @@ void ChatSession::startReply(MessageId parent, const QString& prefix) {
     if (id == 0) return;
     m_reply = Reply{.id = id, .text = prefix, .numStored = prefix.size()};
     m_reply->thinking.start();
-    emit turnAppended(turnOf(id));
+    emit turnAppended(turn(id));
     emit busyChanged(true);
     m_storeTimer.start();
     m_waiting = std::move(request);
@@ -391,24 +384,15 @@ void ChatSession::endReply(MessageState state, const QString& statsJson, const Q
     m_reply.reset();
     check(m_store->finishMessage(record));
     emit busyChanged(false);
-    const Turn turn = turnOf(record.id);
-    emit turnChanged(turn);
-    emit replyEnded(turn);
+    const Turn ended = turn(record.id);
+    emit turnChanged(ended);
+    emit replyEnded(ended);
 }
 
 void ChatSession::updateBudget(const QString& draft) {
     if (!m_generator.model()) return emit budgetChanged(0, 0);
     GenerationRequest request = requestFor(m_chat.activeLeaf);
-    if (!draft.trimmed().isEmpty()) {
-        ChatMessage turn;
-        turn.role = "user";
-        turn.content = draft.toStdString();
-        if (!request.messages.empty() && request.messages.back().role == "user") {
-            request.messages.back().content += "\n\n" + turn.content;
-        } else {
-            request.messages.push_back(std::move(turn));
-        }
-    }
+    addTurn(request, QStringLiteral("user"), draft);
     const uint32_t total = m_generator.model()->context_tokens;
     if (request.messages.empty()) return emit budgetChanged(0, total);
     emit budgetChanged(m_generator.countTokens(request).value_or(0), total);

@@ -33,6 +33,7 @@ class ChatSession : public QObject {
     [[nodiscard]] ChatId chat() const { return m_chat.id; }
     [[nodiscard]] const ChatRecord& record() const { return m_chat; }
     [[nodiscard]] QVector<Turn> turns() const;
+    [[nodiscard]] Turn turn(MessageId id) const;  ///< On the active path or not.
     [[nodiscard]] bool isBusy() const { return m_reply.has_value(); }
     [[nodiscard]] QString lastUserText() const;
     [[nodiscard]] MessageId lastUserMessage() const;
@@ -88,10 +89,11 @@ class ChatSession : public QObject {
     void storeStreamed();
     void endReply(MessageState state, const QString& statsJson, const QString& error);
     [[nodiscard]] GenerationRequest requestFor(MessageId leaf) const;
-    [[nodiscard]] QVector<MessageId> path() const;
+    [[nodiscard]] QVector<MessageId> pathTo(MessageId leaf) const;
+    void takeMessages(const QVector<MessageRecord>& messages);
+    void storeRecord();
     [[nodiscard]] QVector<MessageId> siblings(MessageId id) const;
     [[nodiscard]] MessageId deepestBelow(MessageId id) const;
-    [[nodiscard]] Turn turnOf(MessageId id) const;
     MessageId add(MessageId parent, const QString& role, const QString& text, MessageState state);
     void selectLeaf(MessageId leaf);
     template <class T>

@@ -10,23 +10,16 @@
 namespace hokku::desktop {
 namespace {
 
-QString translate(const char* text) {
-    return QCoreApplication::translate("hokku::desktop::ReplyDetails", text);
-}
+struct Words {
+    Q_DECLARE_TR_FUNCTIONS(hokku::desktop::ReplyDetails)
+};
 
 QString reasonText(const QString& name) {
-    if (name == QLatin1String("end"))
-        return translate(QT_TRANSLATE_NOOP("hokku::desktop::ReplyDetails", "ended by itself"));
-    if (name == QLatin1String("stop"))
-        return translate(QT_TRANSLATE_NOOP("hokku::desktop::ReplyDetails", "ended by a stop text"));
-    if (name == QLatin1String("length"))
-        return translate(
-            QT_TRANSLATE_NOOP("hokku::desktop::ReplyDetails", "cut at the longest length"));
-    if (name == QLatin1String("context_full"))
-        return translate(
-            QT_TRANSLATE_NOOP("hokku::desktop::ReplyDetails", "cut, the context is full"));
-    if (name == QLatin1String("cancelled"))
-        return translate(QT_TRANSLATE_NOOP("hokku::desktop::ReplyDetails", "stopped"));
+    if (name == QLatin1String("end")) return Words::tr("ended by itself");
+    if (name == QLatin1String("stop")) return Words::tr("ended by a stop text");
+    if (name == QLatin1String("length")) return Words::tr("cut at the longest length");
+    if (name == QLatin1String("context_full")) return Words::tr("cut, the context is full");
+    if (name == QLatin1String("cancelled")) return Words::tr("stopped");
     return name;
 }
 
@@ -52,13 +45,10 @@ QString replyDetails(const QString& statsJson) {
     const QLocale locale;
     const qint64 tokens = stats[QStringLiteral("tokens")].toInteger();
     const double speed = stats[QStringLiteral("tok_s")].toDouble();
-    QStringList parts{QCoreApplication::translate("hokku::desktop::ReplyDetails", "%n tokens",
-                                                  nullptr, static_cast<int>(tokens))};
-    if (speed > 0)
-        parts.append(translate(QT_TRANSLATE_NOOP("hokku::desktop::ReplyDetails", "%1 tok/s"))
-                         .arg(locale.toString(speed, 'f', 1)));
+    QStringList parts{Words::tr("%n tokens", nullptr, static_cast<int>(tokens))};
+    if (speed > 0) parts.append(Words::tr("%1 tok/s").arg(locale.toString(speed, 'f', 1)));
     parts.append(
-        translate(QT_TRANSLATE_NOOP("hokku::desktop::ReplyDetails", "first token after %1 s"))
+        Words::tr("first token after %1 s")
             .arg(locale.toString(stats[QStringLiteral("ttft_ms")].toDouble() / 1000, 'f', 2)));
     parts.append(reasonText(stats[QStringLiteral("reason")].toString()));
     return parts.join(QStringLiteral(" · "));

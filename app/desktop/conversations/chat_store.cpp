@@ -2,7 +2,6 @@
 #include "conversations/chat_store.h"
 
 #include <QFileInfo>
-#include <QSqlError>
 #include <QSqlQuery>
 
 #include "conversations/database.h"
@@ -67,9 +66,9 @@ const QVector<Migration>& migrations() {
     return all;
 }
 
-const QString kChatColumns = QStringLiteral(
-    "id, title, first_line, folder, pinned, model, preset, system_prompt, draft, scroll, "
-    "active_leaf, updated");
+const QString kChatValues = QStringLiteral(
+    "title, first_line, folder, pinned, model, preset, system_prompt, draft, scroll, active_leaf");
+const QString kChatColumns = QStringLiteral("id, %1, updated").arg(kChatValues);
 const QString kMessageColumns =
     QStringLiteral("id, chat, parent, role, content, thought, state, stats, created");
 
@@ -80,6 +79,14 @@ qint64 now() {
 /// NOT NULL columns take an empty text for a null QString.
 QString present(const QString& text) {
     return text.isNull() ? QStringLiteral("") : text;
+}
+
+/// In the order of kChatValues.
+QVariantList valuesOf(const ChatRecord& record) {
+    return {present(record.title), present(record.firstLine), present(record.folder),
+            record.isPinned,       present(record.modelPath), present(record.preset),
+            record.systemPrompt,   present(record.draft),     record.scrollPosition,
+            record.activeLeaf};
 }
 
 ChatRecord readChat(const QSqlQuery& row) {
@@ -139,6 +146,9 @@ struct ChatStore::Private {
         if (!done.ok()) return done.error();
         return {};
     }
+    Result<void> changeBy(const QString& sql, const QVariantList& values) {
+        return change([&] { return run(sql, values); });
+    }
     Result<void> touch(ChatId chat) const {
         return run(QStringLiteral("UPDATE chats SET updated=? WHERE id=?"), {now(), chat});
     }
@@ -147,7 +157,6 @@ struct ChatStore::Private {
     std::unique_ptr<Database> database;
     bool isReadOnly = false;
     QString notice;
-    mutable int numBroken = 0;
 };
 
 ChatStore::ChatStore() : m_private(std::make_unique<Private>()) {}
@@ -237,13 +246,9 @@ Result<ChatId> ChatStore::createChat(const ChatRecord& record) {
     ChatId id = 0;
     Result<void> done = m_private->change([&]() -> Result<void> {
         Result<QSqlQuery> added = m_private->database->run(
-            QStringLiteral("INSERT INTO chats (title, first_line, folder, pinned, model, preset, "
-                           "system_prompt, draft, scroll, active_leaf, updated) "
-                           "VALUES (?,?,?,?,?,?,?,?,?,?,?)"),
-            {present(record.title), present(record.firstLine), present(record.folder),
-             record.isPinned, present(record.modelPath), present(record.preset),
-             record.systemPrompt, present(record.draft), record.scrollPosition, record.activeLeaf,
-             now()});
+            QStringLiteral("INSERT INTO chats (%1, updated) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+                .arg(kChatValues),
+            valuesOf(record) << now());
         if (!added.ok()) return added.error();
         id = added->lastInsertId().toLongLong();
         return {};
@@ -254,32 +259,21 @@ Result<ChatId> ChatStore::createChat(const ChatRecord& record) {
 }
 
 Result<void> ChatStore::updateChat(const ChatRecord& record) {
-    Result<void> done = m_private->change([&] {
-        return m_private->run(
-            QStringLiteral("UPDATE chats SET title=?, first_line=?, folder=?, pinned=?, model=?, "
-                           "preset=?, system_prompt=?, draft=?, scroll=?, active_leaf=? "
-                           "WHERE id=?"),
-            {present(record.title), present(record.firstLine), present(record.folder),
-             record.isPinned, present(record.modelPath), present(record.preset),
-             record.systemPrompt, present(record.draft), record.scrollPosition, record.activeLeaf,
-             record.id});
-    });
-    if (done.ok()) emit chatsChanged();
-    return done;
+    return changeChats(
+        QStringLiteral("UPDATE chats SET (%1) = (?,?,?,?,?,?,?,?,?,?) WHERE id=?").arg(kChatValues),
+        valuesOf(record) << record.id);
 }
 
 Result<void> ChatStore::deleteChat(ChatId id) {
-    Result<void> done = m_private->change([&] {
-        return m_private->run(QStringLiteral("UPDATE chats SET deleted=1 WHERE id=?"), {id});
-    });
-    if (done.ok()) emit chatsChanged();
-    return done;
+    return changeChats(QStringLiteral("UPDATE chats SET deleted=1 WHERE id=?"), {id});
 }
 
 Result<void> ChatStore::restoreChat(ChatId id) {
-    Result<void> done = m_private->change([&] {
-        return m_private->run(QStringLiteral("UPDATE chats SET deleted=0 WHERE id=?"), {id});
-    });
+    return changeChats(QStringLiteral("UPDATE chats SET deleted=0 WHERE id=?"), {id});
+}
+
+Result<void> ChatStore::changeChats(const QString& sql, const QVariantList& values) {
+    Result<void> done = m_private->changeBy(sql, values);
     if (done.ok()) emit chatsChanged();
     return done;
 }
@@ -304,11 +298,8 @@ Result<QVector<MessageRecord>> ChatStore::messages(ChatId id) const {
     if (!rows.ok()) return rows.error();
     QVector<MessageRecord> messages;
     while (rows->next()) {
-        if (std::optional<MessageRecord> message = readMessage(*rows)) {
+        if (const std::optional<MessageRecord> message = readMessage(*rows))
             messages.append(*message);
-        } else {
-            ++m_private->numBroken;
-        }
     }
     return messages;
 }
@@ -334,11 +325,9 @@ Result<MessageId> ChatStore::addMessage(const MessageRecord& record) {
 }
 
 Result<void> ChatStore::appendText(MessageId id, const QString& content, const QString& thought) {
-    return m_private->change([&] {
-        return m_private->run(
-            QStringLiteral("INSERT INTO message_pieces (message, content, thought) VALUES (?,?,?)"),
-            {id, present(content), present(thought)});
-    });
+    return m_private->changeBy(
+        QStringLiteral("INSERT INTO message_pieces (message, content, thought) VALUES (?,?,?)"),
+        {id, present(content), present(thought)});
 }
 
 Result<void> ChatStore::finishMessage(const MessageRecord& record) {
@@ -356,22 +345,16 @@ Result<void> ChatStore::finishMessage(const MessageRecord& record) {
 }
 
 Result<void> ChatStore::deleteMessage(MessageId id) {
-    return m_private->change([&] {
-        return m_private->run(QStringLiteral("UPDATE messages SET deleted=1 WHERE id=?"), {id});
-    });
+    return m_private->changeBy(QStringLiteral("UPDATE messages SET deleted=1 WHERE id=?"), {id});
 }
 
 Result<void> ChatStore::restoreMessage(MessageId id) {
-    return m_private->change([&] {
-        return m_private->run(QStringLiteral("UPDATE messages SET deleted=0 WHERE id=?"), {id});
-    });
+    return m_private->changeBy(QStringLiteral("UPDATE messages SET deleted=0 WHERE id=?"), {id});
 }
 
 Result<void> ChatStore::setActiveLeaf(ChatId chat, MessageId leaf) {
-    return m_private->change([&] {
-        return m_private->run(QStringLiteral("UPDATE chats SET active_leaf=? WHERE id=?"),
-                              {leaf, chat});
-    });
+    return m_private->changeBy(QStringLiteral("UPDATE chats SET active_leaf=? WHERE id=?"),
+                               {leaf, chat});
 }
 
 // ---- search

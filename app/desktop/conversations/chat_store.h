@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <QVariant>
 #include <QVector>
 #include <functional>
 #include <memory>
@@ -58,7 +59,7 @@ struct SearchHit {
 /// One store for the whole app. With an empty path it lives in memory (temporary chats, tests).
 ///
 /// Errors : io naming the file and what SQLite says (disk full, read-only, locked). A row that
-///          cannot be read is left out and counted, the rest still opens.
+///          cannot be read is left out, the rest still opens.
 /// Threads: the thread that opened it.
 class ChatStore : public QObject {
     Q_OBJECT
@@ -103,6 +104,7 @@ class ChatStore : public QObject {
 
   private:
     ChatStore();
+    Result<void> changeChats(const QString& sql, const QVariantList& values);
     struct Private;
     std::unique_ptr<Private> m_private;
 };

@@ -15,9 +15,9 @@ const QString kFormatName = QStringLiteral("hokku-chat");
 constexpr int kFormatVersion = 1;
 constexpr int kMostMessages = 100'000;
 
-QString translate(const char* text) {
-    return QCoreApplication::translate("hokku::desktop::Exchange", text);
-}
+struct Words {
+    Q_DECLARE_TR_FUNCTIONS(hokku::desktop::Exchange)
+};
 
 QVector<MessageRecord> activePath(const ChatRecord& chat, const QVector<MessageRecord>& messages) {
     QHash<MessageId, MessageRecord> byId;
@@ -29,10 +29,8 @@ QVector<MessageRecord> activePath(const ChatRecord& chat, const QVector<MessageR
 }
 
 QString speaker(const QString& role) {
-    if (role == QLatin1String("user"))
-        return translate(QT_TRANSLATE_NOOP("hokku::desktop::Exchange", "You"));
-    if (role == QLatin1String("assistant"))
-        return translate(QT_TRANSLATE_NOOP("hokku::desktop::Exchange", "Reply"));
+    if (role == QLatin1String("user")) return Words::tr("You");
+    if (role == QLatin1String("assistant")) return Words::tr("Reply");
     return role;
 }
 

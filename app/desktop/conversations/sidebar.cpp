@@ -30,10 +30,6 @@ namespace {
 constexpr int kSearchDelayMs = 120;
 constexpr int kMessageRole = Qt::UserRole + 2;
 
-QString fromUtf8(const std::string& text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 }  // namespace
 
 struct Sidebar::Private {
@@ -54,7 +50,7 @@ struct Sidebar::Private {
     [[nodiscard]] const ChatRecord* selected() const { return model->chatAt(tree->currentIndex()); }
     template <class T>
     bool check(const Result<T>& result) {
-        if (!result.ok()) emit self->noticed(fromUtf8(result.error().message()));
+        if (!result.ok()) emit self->noticed(QString::fromStdString(result.error().message()));
         return result.ok();
     }
 

@@ -2,15 +2,10 @@
 #include "look/theme.h"
 
 #include <QApplication>
-#include <QFile>
 #include <QFontDatabase>
 #include <QGuiApplication>
-#include <QPainter>
 #include <QPalette>
-#include <QPixmapCache>
-#include <QStyle>
 #include <QStyleFactory>
-#include <QSvgRenderer>
 
 #include "look/style_sheet.h"
 #include "look/svg_icon.h"

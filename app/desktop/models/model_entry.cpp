@@ -17,10 +17,6 @@ namespace {
 
 constexpr int kMostFiles = 20'000, kMostModels = 1'000, kMostLevels = 6;
 
-QString fromUtf8(const std::string& text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 /// A metadata value as JSON.
 QJsonValue valueOf(const ModelFileInfo& info, const QString& key) {
     const MetadataEntryInfo* entry = info.find(key.toStdString());
@@ -119,7 +115,7 @@ ModelEntry describeModel(const QString& path, const QString& source) {
     const auto info = inspect_model_file(std::filesystem::path(path.toStdU16String()),
                                          {.max_array_elements = 1, .max_string_bytes = 1024});
     if (!info.ok()) {
-        entry.problem = fromUtf8(info.error().message());
+        entry.problem = QString::fromStdString(info.error().message());
         return entry;
     }
     const QString name = valueOf(*info, QStringLiteral("general.name")).toString();
@@ -128,7 +124,8 @@ ModelEntry describeModel(const QString& path, const QString& source) {
     entry.license = valueOf(*info, QStringLiteral("general.license")).toString();
     entry.fileBytes = info->file_bytes;
     entry.numParameters = info->num_parameters;
-    if (!info->type_totals.empty()) entry.quantisation = fromUtf8(info->type_totals.front().type);
+    if (!info->type_totals.empty())
+        entry.quantisation = QString::fromStdString(info->type_totals.front().type);
     entry.trainedContext = numberOf(*info, entry.architecture + QStringLiteral(".context_length"));
     entry.kvBytesPerToken = kvBytesPerToken(*info, entry.architecture);
     return entry;

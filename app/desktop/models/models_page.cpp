@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include "hokku/devices.h"
+#include "look/page_parts.h"
 #include "look/theme.h"
 #include "models/download.h"
 #include "models/model_entry.h"
@@ -32,13 +33,6 @@ constexpr quint64 kDefaultContext = 4096;
 QString sizeText(quint64 bytes) {
     return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1,
                                        QLocale::DataSizeTraditionalFormat);
-}
-
-QLabel* faint(const QString& text) {
-    auto* label = new QLabel(text);
-    label->setObjectName(QStringLiteral("faint"));
-    label->setWordWrap(true);
-    return label;
 }
 
 quint64 availableMemory() {
@@ -79,7 +73,7 @@ struct ModelsPage::Private {
     std::unique_ptr<QThread> scanner;
     bool isScanWanted = false;
 
-    QLabel *title = nullptr, *hint = nullptr, *downloadState = nullptr;
+    QLabel* downloadState = nullptr;
     QPushButton *addButton = nullptr, *scanButton = nullptr;
     QPushButton *downloadButton = nullptr, *pauseButton = nullptr, *cancelButton = nullptr;
     QLineEdit *urlField = nullptr, *hashField = nullptr;
@@ -124,31 +118,14 @@ void ModelsPage::changeEvent(QEvent* event) {
 void ModelsPage::Private::build() {
     delete self->layout();
     qDeleteAll(self->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly));
-    auto* area = new QScrollArea;
-    area->setWidgetResizable(true);
-    area->setFrameShape(QFrame::NoFrame);
-    area->setFocusPolicy(Qt::NoFocus);
-    auto* content = new QWidget;
-    auto* row = new QHBoxLayout(content);
-    row->setContentsMargins(3 * kGrid, 3 * kGrid, 3 * kGrid, 3 * kGrid);
-    auto* inner = new QWidget;
-    inner->setMaximumWidth(kReadingWidth);
-    row->addStretch(1);
-    row->addWidget(inner, 100);
-    row->addStretch(1);
-    auto* column = new QVBoxLayout(inner);
-    column->setContentsMargins(0, 0, 0, 0);
+    QScrollArea* area = makePageArea();
+    QVBoxLayout* column = makeReadingColumn(*area, 3 * kGrid);
     column->setSpacing(kGrid);
 
-    title = new QLabel(tr("Models on this machine"));
-    QFont font = Theme::instance().textFont();
-    font.setPointSizeF(font.pointSizeF() * 1.25);
-    font.setWeight(QFont::DemiBold);
-    title->setFont(font);
-    column->addWidget(title);
+    column->addWidget(makeHeading(tr("Models on this machine")));
     column->addWidget(
-        faint(tr("Larger models write better and need more memory. Files of other "
-                 "programs are used where they lie; nothing is copied.")));
+        makeRemark(tr("Larger models write better and need more memory. Files of other "
+                      "programs are used where they lie; nothing is copied.")));
     auto* buttons = new QHBoxLayout;
     addButton = new QPushButton(tr("Add a file…"));
     scanButton = new QPushButton(tr("Look again"));
@@ -163,13 +140,12 @@ void ModelsPage::Private::build() {
     list->setSpacing(kGrid);
     column->addLayout(list);
 
-    auto* heading = new QLabel(tr("Download a model"));
-    heading->setFont(font);
+    QLabel* heading = makeHeading(tr("Download a model"));
     heading->setContentsMargins(0, 2 * kGrid, 0, 0);
     column->addWidget(heading);
     column->addWidget(
-        faint(tr("Hokku connects to the network only here, and only when you press "
-                 "the button.")));
+        makeRemark(tr("Hokku connects to the network only here, and only when you press "
+                      "the button.")));
     auto* form = new QFormLayout;
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     urlField = new QLineEdit;
@@ -200,7 +176,7 @@ void ModelsPage::Private::build() {
     downloadBar->setTextVisible(false);
     downloadBar->setRange(0, 1000);
     downloadBar->setAccessibleName(tr("Progress of the download"));
-    downloadState = faint({});
+    downloadState = makeRemark({});
     for (QPushButton* button : {downloadButton, pauseButton, cancelButton})
         downloadRow->addWidget(button);
     downloadRow->addStretch(1);
@@ -208,7 +184,6 @@ void ModelsPage::Private::build() {
     column->addWidget(downloadBar);
     column->addWidget(downloadState);
     column->addStretch(1);
-    area->setWidget(content);
     auto* layout = new QVBoxLayout(self);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(area);
@@ -267,7 +242,7 @@ void ModelsPage::Private::showEntries() {
     for (const ModelEntry& entry : entries) list->addWidget(makeCard(entry));
     if (entries.isEmpty())
         list->addWidget(
-            faint(tr("No model was found yet. Add a .gguf file, or download one below.")));
+            makeRemark(tr("No model was found yet. Add a .gguf file, or download one below.")));
 }
 
 QString ModelsPage::Private::factsOf(const ModelEntry& entry) const {
@@ -312,10 +287,10 @@ QWidget* ModelsPage::Private::makeCard(const ModelEntry& entry) {
     name->setWordWrap(true);
     name->setToolTip(entry.path);
     texts->addWidget(name);
-    texts->addWidget(faint(factsOf(entry)));
+    texts->addWidget(makeRemark(factsOf(entry)));
     const bool isLoaded = entry.path == loadedPath;
-    texts->addWidget(faint(entry.problem.isEmpty() ? memoryOf(entry)
-                                                   : tr("Cannot be used: %1").arg(entry.problem)));
+    texts->addWidget(makeRemark(
+        entry.problem.isEmpty() ? memoryOf(entry) : tr("Cannot be used: %1").arg(entry.problem)));
     row->addLayout(texts, 1);
     if (entry.problem.isEmpty()) {
         auto* use = new QPushButton(isLoaded ? tr("In use") : tr("Use"));

@@ -115,14 +115,6 @@ void Settings::setNotifyWhenDone(bool notify) {
     if (m_private->set(QStringLiteral("notify"), notify)) emit changed();
 }
 
-bool Settings::showTray() const {
-    return value(QStringLiteral("tray"), false).toBool();
-}
-
-void Settings::setShowTray(bool show) {
-    if (m_private->set(QStringLiteral("tray"), show)) emit changed();
-}
-
 QVariant Settings::value(const QString& key, const QVariant& fallback) const {
     return m_private->file.value(key, fallback);
 }

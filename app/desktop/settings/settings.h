@@ -39,8 +39,6 @@ class Settings : public QObject {
     void setModelPath(const QString& path);
     [[nodiscard]] bool notifyWhenDone() const;
     void setNotifyWhenDone(bool notify);
-    [[nodiscard]] bool showTray() const;
-    void setShowTray(bool show);
     [[nodiscard]] QVariant value(const QString& key, const QVariant& fallback = {}) const;
     void setValue(const QString& key, const QVariant& value);  ///< Geometry and the like.
 

@@ -19,6 +19,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "look/page_parts.h"
 #include "look/theme.h"
 #include "settings/sampling_fields.h"
 
@@ -27,24 +28,9 @@ namespace {
 
 constexpr int kMostContext = 1 << 20, kMostThreads = 1024;
 
-QString fromUtf8(const std::string& text) {
-    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
 QLabel* heading(const QString& text) {
-    auto* label = new QLabel(text);
-    QFont font = Theme::instance().textFont();
-    font.setPointSizeF(font.pointSizeF() * 1.25);
-    font.setWeight(QFont::DemiBold);
-    label->setFont(font);
+    QLabel* label = makeHeading(text);
     label->setContentsMargins(0, 3 * kGrid, 0, kGrid);
-    return label;
-}
-
-QLabel* remark(const QString& text) {
-    auto* label = new QLabel(text);
-    label->setObjectName(QStringLiteral("faint"));
-    label->setWordWrap(true);
     return label;
 }
 
@@ -81,7 +67,7 @@ struct SettingsPage::Private {
     void removePreset();
     template <class T>
     bool check(const Result<T>& result) {
-        if (!result.ok()) emit self->noticed(fromUtf8(result.error().message()));
+        if (!result.ok()) emit self->noticed(QString::fromStdString(result.error().message()));
         return result.ok();
     }
 
@@ -103,10 +89,7 @@ SettingsPage::SettingsPage(const AppFolders& folders, Settings& settings, QWidge
     : QWidget(parent), m_private(std::make_unique<Private>(this, folders, settings)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    m_private->area = new QScrollArea;
-    m_private->area->setWidgetResizable(true);
-    m_private->area->setFrameShape(QFrame::NoFrame);
-    m_private->area->setFocusPolicy(Qt::NoFocus);
+    m_private->area = makePageArea();
     layout->addWidget(m_private->area);
     m_private->build();
     connect(
@@ -129,22 +112,12 @@ void SettingsPage::changeEvent(QEvent* event) {
 // -------------------------------------------------------------------------------------
 
 void SettingsPage::Private::build() {
-    auto* content = new QWidget;
-    auto* row = new QHBoxLayout(content);
-    row->setContentsMargins(3 * kGrid, 0, 3 * kGrid, 3 * kGrid);
-    auto* inner = new QWidget;
-    inner->setMaximumWidth(kReadingWidth);
-    row->addStretch(1);
-    row->addWidget(inner, 100);
-    row->addStretch(1);
-    auto* column = new QVBoxLayout(inner);
-    column->setContentsMargins(0, 0, 0, 0);
+    QVBoxLayout* column = makeReadingColumn(*area, 0);
     addAppearance(column);
     addPresets(column);
     addEngine(column);
     addStorage(column);
     column->addStretch(1);
-    area->setWidget(content);
     readPresetList();
 }
 
@@ -195,7 +168,7 @@ void SettingsPage::Private::addAppearance(QVBoxLayout* column) {
 
 void SettingsPage::Private::addPresets(QVBoxLayout* column) {
     column->addWidget(heading(tr("How replies are written")));
-    column->addWidget(remark(
+    column->addWidget(makeRemark(
         tr("A preset is a system prompt with sampling values. Changes hold for the next replies; "
            "save them under a name to keep them.")));
     auto* form = new QFormLayout;
@@ -253,7 +226,7 @@ void SettingsPage::Private::addPresetButtons(QVBoxLayout* column) {
 
 void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     column->addWidget(heading(tr("Engine")));
-    column->addWidget(remark(tr("Changes here load the model anew.")));
+    column->addWidget(makeRemark(tr("Changes here load the model anew.")));
     auto* form = new QFormLayout;
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form->setHorizontalSpacing(2 * kGrid);
@@ -298,10 +271,10 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
 void SettingsPage::Private::addStorage(QVBoxLayout* column) {
     column->addWidget(heading(tr("Storage")));
     column->addWidget(
-        remark(tr("Conversations, presets and models are kept on this machine only, in %1")
-                   .arg(folders.data)));
+        makeRemark(tr("Conversations, presets and models are kept on this machine only, in %1")
+                       .arg(folders.data)));
     if (folders.isPortable)
-        column->addWidget(remark(tr("Portable mode: everything lies beside the program.")));
+        column->addWidget(makeRemark(tr("Portable mode: everything lies beside the program.")));
     auto* row = new QHBoxLayout;
     auto* open = new QPushButton(tr("Open the folder"));
     QObject::connect(open, &QPushButton::clicked, self,
