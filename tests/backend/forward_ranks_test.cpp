@@ -292,24 +292,8 @@ TEST_CASE("Forward: a stop request cancels all ranks of a step", "[backend][quic
 TEST_CASE("Forward: values that are not finite on one rank name the layer", "[backend][quick]") {
     const auto path = find_golden_or_copy("arch/llama_bias/model.gguf");
     REQUIRE(path);
-    const std::vector<std::pair<std::string, std::string>> cases = {
-        {"blk.1.ffn_down.weight", "layer 1"},
-        {"blk.2.attn_v.weight", "layer 2"},
-        {"output.weight", "output head"}};
-    for (const auto& [name, where] : cases) {
-        const DamagedModel damaged(*path, name);
-        for (const uint32_t num_ranks : {2u, 4u}) {
-            const auto runner = open_or_fail(damaged.path(), {.num_ranks = num_ranks});
-            const std::vector<int32_t> tokens = {1, 2, 3, 4, 5, 6, 7};
-            for (const size_t count : {size_t{1}, tokens.size()}) {
-                runner->reset();
-                const auto result = runner->append(std::span(tokens).first(count));
-                REQUIRE_FALSE(result.ok());
-                CHECK(result.error().code == ErrorCode::numeric);
-                CHECK(result.error().where.find(where) != std::string::npos);
-            }
-        }
-    }
+    for (const uint32_t num_ranks : {2u, 4u})
+        expect_nonfinite_is_named(*path, {.num_ranks = num_ranks});
 }
 
 TEST_CASE("CpuBackend: each rank binds its part, and KV heads that are replicated count again",

@@ -271,22 +271,7 @@ TEST_CASE("Forward: values that are not finite are an error that names the layer
           "[backend][quick]") {
     const auto path = find_golden_or_copy("arch/llama_bias/model.gguf");
     REQUIRE(path);
-    const std::vector<int32_t> tokens = {1, 2, 3, 4, 5, 6, 7};
-    const std::vector<std::pair<std::string, std::string>> cases = {
-        {"blk.1.ffn_down.weight", "layer 1"},
-        {"blk.2.attn_v.weight", "layer 2"},
-        {"output.weight", "output head"}};
-    for (const auto& [name, where] : cases) {
-        const DamagedModel damaged(*path, name);
-        const auto runner = open_or_fail(damaged.path());
-        for (const size_t count : {size_t{1}, tokens.size()}) {
-            runner->reset();
-            const auto result = runner->append(std::span(tokens).first(count));
-            REQUIRE_FALSE(result.ok());
-            CHECK(result.error().code == ErrorCode::numeric);
-            CHECK(result.error().where.find(where) != std::string::npos);
-        }
-    }
+    expect_nonfinite_is_named(*path);
 }
 
 TEST_CASE("CpuBackend: KV and weight bytes follow from the model's dimensions",

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/catch.h"
 #include "support/model_runner.h"
@@ -78,5 +79,27 @@ class DamagedModel {
     ScratchFolder folder_;
     std::filesystem::path path_;
 };
+
+/// Of a model of three layers whose values are not finite in one place: the error names the place,
+/// whether the step has one row or several.
+inline void expect_nonfinite_is_named(const std::filesystem::path& model,
+                                      const ModelRunner::Options& options = {}) {
+    const std::vector<int32_t> tokens = {1, 2, 3, 4, 5, 6, 7};
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"blk.1.ffn_down.weight", "layer 1"},
+        {"blk.2.attn_v.weight", "layer 2"},
+        {"output.weight", "output head"}};
+    for (const auto& [name, where] : cases) {
+        const DamagedModel damaged(model, name);
+        const auto runner = open_or_fail(damaged.path(), options);
+        for (const size_t count : {size_t{1}, tokens.size()}) {
+            runner->reset();
+            const auto result = runner->append(std::span(tokens).first(count));
+            REQUIRE_FALSE(result.ok());
+            CHECK(result.error().code == ErrorCode::numeric);
+            CHECK(result.error().where.find(where) != std::string::npos);
+        }
+    }
+}
 
 }  // namespace hokku::testing

@@ -71,6 +71,42 @@ class CallReader {
     std::string_view problem_;  ///< A literal.
 };
 
+/// A reader of calls that have named parts, one stage for each.
+class StagedReader : public CallReader {
+  public:
+    using CallReader::CallReader;
+
+    Reading read(ReplyBuffer& in, CallBuilder& out) final {
+        Reading reading = Reading::more;
+        do {
+            has_advanced_ = false;
+            reading = read_stage(in, out);
+        } while (has_advanced_);
+        return reading;
+    }
+
+  protected:
+    static constexpr size_t kLongestName = 256;
+
+    /// Reads the present stage as far as the text goes; ends with advance() where another follows.
+    virtual Reading read_stage(ReplyBuffer& in, CallBuilder& out) = 0;
+    Reading advance() {
+        has_advanced_ = true;
+        return Reading::more;
+    }
+    /// Not all that the stage needs is there.
+    Reading wait(const ReplyBuffer& in) {
+        return in.is_closed() ? fail("the reply ends within it") : Reading::more;
+    }
+    /// A format need not have this marker.
+    static Fit fits_marker(const ReplyBuffer& in, size_t place, std::string_view marker) {
+        return marker.empty() ? Fit::no : in.fits(place, marker);
+    }
+
+  private:
+    bool has_advanced_ = false;
+};
+
 std::unique_ptr<CallReader> make_call_reader(const CallFormat& format, const ToolList& tools);
 
 // One for each syntax; in the file of that name.

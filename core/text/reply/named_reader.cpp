@@ -17,9 +17,9 @@ bool is_name_character(char c) {
            c == '-' || c == '.' || c == ':';
 }
 
-class NamedReader final : public CallReader {
+class NamedReader final : public StagedReader {
   public:
-    using CallReader::CallReader;
+    using StagedReader::StagedReader;
 
     Fit begins(const ReplyBuffer& in, size_t place) const override {
         if (!format_.call_open.empty()) return in.fits(in.skip_space(place), format_.call_open);
@@ -33,51 +33,34 @@ class NamedReader final : public CallReader {
         return in.fits(place, format_.id_open);
     }
 
-    Reading read(ReplyBuffer& in, CallBuilder& out) override {
-        for (;;) {
-            Reading reading = Reading::more;
-            switch (stage_) {
-                case Stage::between:
-                    reading = read_between(in);
-                    break;
-                case Stage::name:
-                    reading = read_name(in, out);
-                    break;
-                case Stage::arguments:
-                    reading = read_arguments(in, out);
-                    break;
-                case Stage::end:
-                    reading = read_end(in);
-                    break;
-            }
-            if (!has_advanced_) return reading;
-            has_advanced_ = false;
-        }
-    }
-
   private:
     enum class Stage { between, name, arguments, end };
-    static constexpr size_t kLongestName = 256;
 
     void reset() override {
-        go_to(format_.call_open.empty() && !is_resumed_ ? Stage::name : Stage::between);
-        has_advanced_ = false;
+        stage_ = format_.call_open.empty() && !is_resumed_ ? Stage::name : Stage::between;
     }
     Reading go_to(Stage stage) {
         stage_ = stage;
-        has_advanced_ = true;
-        return Reading::more;
+        return advance();
     }
-    Reading wait(const ReplyBuffer& in) {
-        return in.is_closed() ? fail("the reply ends within it") : Reading::more;
+    Reading read_stage(ReplyBuffer& in, CallBuilder& out) override {
+        switch (stage_) {
+            case Stage::between:
+                return read_between(in);
+            case Stage::name:
+                return read_name(in, out);
+            case Stage::arguments:
+                return read_arguments(in, out);
+            case Stage::end:
+                return read_end(in);
+        }
+        return fail("an unknown stage");
     }
 
     Reading read_between(ReplyBuffer& in) {
         const size_t place = in.skip_space(place_);
-        const auto fit = [&](const std::string& marker) {
-            return marker.empty() ? Fit::no : in.fits(place, marker);
-        };
-        const Fit next = fit(format_.call_open), end = fit(format_.close);
+        const Fit next = fits_marker(in, place, format_.call_open),
+                  end = fits_marker(in, place, format_.close);
         if (next == Fit::yes) {
             place_ = place + format_.call_open.size();
             return go_to(Stage::name);
@@ -172,7 +155,6 @@ class NamedReader final : public CallReader {
     }
 
     Stage stage_ = Stage::between;
-    bool has_advanced_ = false;
     size_t begin_ = 0;  ///< Of the arguments; 0 before.
     BracketScanner brackets_;
 };

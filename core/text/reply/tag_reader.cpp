@@ -51,9 +51,9 @@ std::string value_as_json(std::string_view text, ParameterType type) {
     return json;
 }
 
-class TagReader final : public CallReader {
+class TagReader final : public StagedReader {
   public:
-    using CallReader::CallReader;
+    using StagedReader::StagedReader;
 
     Fit begins(const ReplyBuffer& in, size_t place) const override {
         place = in.skip_space(place);
@@ -70,55 +70,37 @@ class TagReader final : public CallReader {
         return argument == Fit::maybe || end == Fit::maybe ? Fit::maybe : Fit::no;
     }
 
-    Reading read(ReplyBuffer& in, CallBuilder& out) override {
-        for (;;) {
-            Reading reading = Reading::more;
-            switch (stage_) {
-                case Stage::between:
-                    reading = read_between(in);
-                    break;
-                case Stage::name:
-                    reading = read_name(in, out);
-                    break;
-                case Stage::in_call:
-                    reading = read_in_call(in, out);
-                    break;
-                case Stage::key:
-                    reading = read_key(in);
-                    break;
-                case Stage::value:
-                    reading = read_value(in, out);
-                    break;
-            }
-            if (!has_advanced_) return reading;
-            has_advanced_ = false;
-        }
-    }
-
   private:
     enum class Stage { between, name, in_call, key, value };
-    static constexpr size_t kLongestName = 256;
 
     void reset() override {
-        go_to(format_.call_open.empty() && !is_resumed_ ? Stage::name : Stage::between);
-        has_advanced_ = false;
+        stage_ = format_.call_open.empty() && !is_resumed_ ? Stage::name : Stage::between;
         has_arguments_ = false;
     }
     Reading go_to(Stage stage) {
         stage_ = stage;
-        has_advanced_ = true;
-        return Reading::more;
+        return advance();
     }
-    Reading wait(const ReplyBuffer& in) {
-        return in.is_closed() ? fail("the reply ends within it") : Reading::more;
-    }
-    static Fit fit(const ReplyBuffer& in, size_t place, const std::string& marker) {
-        return marker.empty() ? Fit::no : in.fits(place, marker);
+    Reading read_stage(ReplyBuffer& in, CallBuilder& out) override {
+        switch (stage_) {
+            case Stage::between:
+                return read_between(in);
+            case Stage::name:
+                return read_name(in, out);
+            case Stage::in_call:
+                return read_in_call(in, out);
+            case Stage::key:
+                return read_key(in);
+            case Stage::value:
+                return read_value(in, out);
+        }
+        return fail("an unknown stage");
     }
 
     Reading read_between(ReplyBuffer& in) {
         const size_t place = in.skip_space(place_);
-        const Fit next = fit(in, place, format_.call_open), end = fit(in, place, format_.close);
+        const Fit next = fits_marker(in, place, format_.call_open),
+                  end = fits_marker(in, place, format_.close);
         if (next == Fit::yes) {
             place_ = place + format_.call_open.size();
             has_arguments_ = false;
@@ -182,7 +164,7 @@ class TagReader final : public CallReader {
         const Fit end = in.fits(place, format_.call_close);
         if (end == Fit::yes) return finish(in, out, place + format_.call_close.size());
         // Some models forget the end of the call before that of the block.
-        const Fit block_end = fit(in, place, format_.close);
+        const Fit block_end = fits_marker(in, place, format_.close);
         if (block_end == Fit::yes) return finish(in, out, place);
         if (key == Fit::maybe || end == Fit::maybe || block_end == Fit::maybe) return wait(in);
         return fail(in.size() == place ? "the reply ends within it"
@@ -249,7 +231,7 @@ class TagReader final : public CallReader {
         place = in.skip_space(place);
         Fit best = place == in.size() && in.is_closed() ? Fit::yes : Fit::no;
         for (const std::string* marker : {&format_.key_open, &format_.call_close, &format_.close}) {
-            const Fit next = fit(in, place, *marker);
+            const Fit next = fits_marker(in, place, *marker);
             if (next == Fit::yes || best == Fit::no) best = next;
         }
         return best;
