@@ -135,6 +135,7 @@ class FakeLoader : public ModelLoader {
             if (auto wanted = control.report(share); !wanted.ok()) return wanted.error();
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
+        if (control_->on_open) control_->on_open(options);
         if (control_->fail_open > 0)
             return Error{ErrorCode::bad_format, "the file is broken", options.path.string(), ""};
         LoadedModel loaded;

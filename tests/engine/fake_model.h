@@ -55,6 +55,7 @@ struct FakeControl {
     std::string chat_template;
     std::chrono::milliseconds step_time{0};  ///< Each step takes so long, in 1 ms "layers".
     std::chrono::milliseconds load_time{0};
+    std::function<void(const LoadOptions&)> on_open;
     std::atomic<int> fail_open{0}, fail_start{0};  ///< 1: with an error.
     std::atomic<bool> read_fault{false};
     std::function<void(const Step&)> on_step;

@@ -243,6 +243,7 @@ void MainWindow::loadModel(const QString& path) {
         options.context_tokens = static_cast<uint32_t>(settings.contextTokens());
     options.num_threads = static_cast<uint32_t>(settings.numThreads());
     options.use_mapping = settings.useMapping();
+    options.kv_type = find_kv_type(settings.kvType().toStdString()).value_or(KvType::f32);
     m_chatPage->setReady(false, tr("The model is being loaded"));
     m_modelButton->setText(tr("Loading…"));
     m_progress->setValue(0);

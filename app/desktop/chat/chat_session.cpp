@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chat/chat_session.h"
 
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <algorithm>
 
 #include "chat/reply_details.h"
@@ -86,6 +84,7 @@ void ChatSession::open(ChatStore& store, ChatId id) {
     takeMessages({});
     m_lastRemoved.clear();
     m_errors.clear();
+    m_overflow = OverflowChoice::stop;
     if (id != 0) {
         const Result<ChatRecord> record = store.chat(id);
         const Result<QVector<MessageRecord>> messages = store.messages(id);
@@ -336,6 +335,30 @@ GenerationRequest ChatSession::requestFor(MessageId leaf) const {
     return request;
 }
 
+/// Leaves out the oldest turns, but for the system prompt and the last message of a person, until
+/// a quarter of the context is free for the reply. Says which.
+void ChatSession::makeRoom(GenerationRequest& request) {
+    if (!m_generator.model()) return;
+    const uint32_t most = m_generator.model()->context_tokens / 4 * 3;
+    std::vector<ChatMessage>& messages = request.messages;
+    const auto isFrom = [](const ChatMessage& turn, const char* role) { return turn.role == role; };
+    const ptrdiff_t first = !messages.empty() && isFrom(messages[0], "system") ? 1 : 0;
+    QStringList leftOut;
+    while (m_generator.countTokens(request).value_or(0) > most) {
+        // A turn of a person goes with all that answers it.
+        const auto oldest = messages.begin() + first;
+        const auto next =
+            std::find_if(oldest + (oldest != messages.end() ? 1 : 0), messages.end(),
+                         [&](const ChatMessage& turn) { return isFrom(turn, "user"); });
+        if (next == messages.end()) break;
+        leftOut.append(firstLineOf(QString::fromStdString(oldest->content)));
+        messages.erase(oldest, next);
+    }
+    if (leftOut.isEmpty()) return;
+    emit noticed(tr("The context is full. The model no longer reads: %1")
+                     .arg(leftOut.join(QStringLiteral(" · "))));
+}
+
 void ChatSession::startReply(MessageId parent, const QString& prefix) {
     GenerationRequest request = requestFor(parent);
     if (!prefix.isEmpty()) {
@@ -345,6 +368,7 @@ void ChatSession::startReply(MessageId parent, const QString& prefix) {
         request.messages.push_back(std::move(open));
         request.continue_final_message = true;
     }
+    if (m_overflow == OverflowChoice::dropOldest) makeRoom(request);
     const MessageId id = add(parent, QStringLiteral("assistant"), prefix, MessageState::streaming);
     if (id == 0) return;
     m_reply = Reply{.id = id, .text = prefix, .numStored = prefix.size()};

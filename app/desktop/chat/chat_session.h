@@ -84,6 +84,7 @@ class ChatSession : public QObject {
         QElapsedTimer thinking{};
         qint64 thoughtMs = 0;
     };
+    void makeRoom(GenerationRequest& request);
     void startReply(MessageId parent, const QString& prefix = {});
     void sendWaiting();
     void storeStreamed();

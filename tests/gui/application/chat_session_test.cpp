@@ -195,3 +195,32 @@ TEST_CASE("ChatSession: a full context is said", "[gui][quick]") {
     CHECK(reply.content.size() > 3000);
     CHECK(full.size() == 1);
 }
+
+TEST_CASE("ChatSession: leaving out the oldest turns makes room, and names them", "[gui][quick]") {
+    Fixture f;
+    QSignalSpy full(f.session.get(), &ChatSession::contextFull);
+    QSignalSpy noticed(f.session.get(), &ChatSession::noticed);
+    f.session->setSystemPrompt(QStringLiteral("SYSTEM"));
+    f.answer(std::string(1500, 'a'));
+    f.say("first question");
+    f.say("second question");
+    f.answer("short");
+    CHECK(f.say("third question").content == QStringLiteral("short"));
+    REQUIRE(full.isEmpty());
+    f.answer(std::string(1500, 'b'));
+    // With 4,096 tokens, one for each byte, this no longer fits.
+    const Turn cut = f.say("fourth question");
+    REQUIRE(full.size() == 1);
+    REQUIRE(cut.content.size() < 1500);
+
+    f.session->setOverflow(OverflowChoice::dropOldest);
+    const Turn whole = f.replyTo([&] { f.session->continueReply(cut.id); });
+    CHECK(whole.content == QString(1500, QLatin1Char('b')));
+    CHECK(full.size() == 1);
+    REQUIRE_FALSE(noticed.isEmpty());
+    const QString named = noticed.last().first().toString();
+    CHECK(named.contains(QStringLiteral("first question")));
+    CHECK_FALSE(named.contains(QStringLiteral("third question")));
+    // Only the prompt is shorter: the conversation is whole.
+    CHECK(f.session->turns().first().content == QStringLiteral("first question"));
+}

@@ -198,3 +198,23 @@ TEST_CASE("MainWindow: no control that takes the focus is without a name", "[gui
         CHECK((isInner || !name.isEmpty()));
     }
 }
+
+TEST_CASE("MainWindow: what is chosen for the engine is what the model is loaded with",
+          "[gui][quick]") {
+    Fixture f;
+    LoadOptions seen;
+    f.control->on_open = [&](const LoadOptions& options) { seen = options; };
+    QSignalSpy ready(f.generator.get(), &qt::Generator::modelReady);
+    f.settings->setKvType(QStringLiteral("q8_0"));  // loads the model anew
+    REQUIRE(ready.wait(kPatienceMs));
+    f.settings->setContextTokens(1000);
+    REQUIRE(ready.wait(kPatienceMs));
+    f.settings->setNumThreads(3);
+    REQUIRE(ready.wait(kPatienceMs));
+    f.settings->setUseMapping(false);
+    REQUIRE(ready.wait(kPatienceMs));
+    CHECK(seen.kv_type == KvType::q8_0);
+    CHECK(seen.context_tokens == 1000u);
+    CHECK(seen.num_threads == 3);
+    CHECK_FALSE(seen.use_mapping);
+}
