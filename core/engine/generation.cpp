@@ -8,28 +8,12 @@
 #include <exception>
 
 #include "base/try.h"
+#include "engine/call_user.h"
 #include "engine/prompt.h"
 #include "engine/system_memory.h"
 
 namespace hokku {
 namespace {
-
-/// Calls what the user gave; what it throws must not cross the inference thread.
-template <class Callback, class... Arguments>
-Result<void> call_user(const Callback& callback, Arguments&&... arguments) {
-    if (!callback) return {};
-    std::string thrown;
-    try {
-        callback(std::forward<Arguments>(arguments)...);
-        return {};
-    } catch (const std::exception& exception) {
-        thrown = exception.what();
-    } catch (...) {
-        thrown = "not a std::exception";
-    }
-    return Error{ErrorCode::bad_argument, "a callback threw an exception: " + thrown, "events",
-                 "callbacks that do not throw"};
-}
 
 double seconds_between(Generation::Clock::time_point from, Generation::Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -56,13 +40,12 @@ Result<void> Generation::begin_with(std::vector<TokenId> prompt) {
     HOKKU_TRY(TokenChooser chooser, TokenChooser::create(request_, session_));
     result_.seed = chooser.seed();
     chooser_.emplace(std::move(chooser));
-    HOKKU_TRY(StopMatcher stops, StopMatcher::create(request_.stop_strings));
-    stops_.emplace(std::move(stops));
-    stream_.emplace(*loaded.text->tokenizer, request_.keep_special);
     if (events_.on_token) logprobs_.emplace(info.num_vocab);
 
     prompt_ = std::move(prompt);
     HOKKU_CHECK(validate_tokens(prompt_, info.num_vocab));
+    reply_.emplace(request_, events_, *loaded.text, result_);
+    HOKKU_CHECK(reply_->begin(prompt_));
     result_.stats.prompt_tokens = static_cast<uint32_t>(prompt_.size());
     if (prompt_.size() > info.context_tokens)
         return Error{ErrorCode::limit_exceeded,
@@ -82,6 +65,8 @@ void Generation::reserve_memory() {
     // Tokens have 4 bytes on average, but a text of long ones must not make a step allocate.
     constexpr size_t kLongTokenBytes = 64, kManyBytes = size_t{1} << 20;
     result_.text.reserve(std::min(most_tokens * kLongTokenBytes, kManyBytes + most_tokens * 16));
+    if (session_.loaded.text->reply_format.info().has_thoughts && !request_.messages.empty())
+        result_.thought.reserve(result_.text.capacity());
     token_event_.top.reserve(std::min(request_.num_top_logprobs, info.num_vocab));
 }
 
@@ -157,8 +142,15 @@ Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits
     return accept_token(logits);
 }
 
+Result<TokenId> Generation::choose_token(std::span<const float> logits) {
+    HOKKU_TRY(const std::optional<TokenId> forced, reply_->forced_token());
+    if (!forced) return chooser_->choose(logits, num_left(), reply_->is_beside_answer());
+    chooser_->accept_prompt(*forced);
+    return *forced;
+}
+
 Result<void> Generation::accept_token(std::span<const float> logits) {
-    HOKKU_TRY(const TokenId token, chooser_->choose(logits, num_left()));
+    HOKKU_TRY(const TokenId token, choose_token(logits));
     last_token_ = Clock::now();
     if (result_.tokens.empty()) first_token_ = last_token_;
     result_.tokens.push_back(token);
@@ -166,9 +158,14 @@ Result<void> Generation::accept_token(std::span<const float> logits) {
     HOKKU_CHECK(report_token(logits, token));
 
     if (is_end_token(token) && !request_.ignore_end) return finish(StopReason::end_of_generation);
-    HOKKU_CHECK(emit(stream_->push(token)));
-    if (stops_->is_stopped()) return finish(StopReason::stop_string);
-    if (chooser_->is_finished()) return finish(StopReason::end_of_generation);
+    const bool had_text = reply_->has_text();
+    auto pushed = reply_->push(token);
+    if (!had_text && reply_->has_text())
+        result_.stats.ttft_ms = 1000.0 * seconds_between(submitted_, Clock::now());
+    HOKKU_CHECK(std::move(pushed));
+    if (reply_->is_stopped()) return finish(StopReason::stop_string);
+    if (!reply_->is_beside_answer() && chooser_->is_finished())
+        return finish(StopReason::end_of_generation);
     if (result_.tokens.size() == request_.max_tokens) return finish(StopReason::max_tokens);
     if (sequence_.length() == session_.loaded.info.context_tokens)
         return finish(StopReason::context_full);
@@ -183,17 +180,6 @@ Result<void> Generation::report_token(std::span<const float> logits, TokenId tok
     return call_user(events_.on_token, token_event_);
 }
 
-Result<void> Generation::emit(std::string_view text) {
-    if (!text.empty() && !has_text_) {
-        has_text_ = true;
-        result_.stats.ttft_ms = 1000.0 * seconds_between(submitted_, Clock::now());
-    }
-    const std::string_view certain = stops_->push(text);
-    if (certain.empty()) return {};
-    result_.text += certain;
-    return call_user(events_.on_text, certain);
-}
-
 size_t Generation::num_left() const {
     const size_t num_stored = prompt_.size() + result_.tokens.size();
     const size_t room = session_.loaded.info.context_tokens + 1 - num_stored;
@@ -206,19 +192,12 @@ bool Generation::is_end_token(TokenId token) const {
     return std::binary_search(ends.begin(), ends.end(), token);
 }
 
-// The text held back is known to be text now, unless a stop string has cut it.
 Result<void> Generation::finish(StopReason reason) {
     is_finished_ = true;
     result_.reason = reason;
     result_.meets_constraints =
         request_.constraints.empty() || (chooser_ && chooser_->meets_constraints());
-    if (!stream_ || stops_->is_stopped()) return {};
-    HOKKU_CHECK(emit(stream_->finish()));
-    if (stops_->is_stopped()) return {};
-    const std::string_view rest = stops_->finish();
-    if (rest.empty()) return {};
-    result_.text += rest;
-    return call_user(events_.on_text, rest);
+    return reply_ ? reply_->finish() : Result<void>();
 }
 
 void Generation::fail(Error error) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/model_session.h"
-#include "engine/stop_matcher.h"
+#include "engine/reply_reader.h"
 #include "engine/token_chooser.h"
 #include "hokku/engine.h"
 #include "kv/kv_cache.h"
@@ -69,8 +69,8 @@ class Generation {
     Result<void> begin_with(std::vector<TokenId> prompt);
     void reserve_memory();
     Result<void> accept_token(std::span<const float> logits);
+    Result<TokenId> choose_token(std::span<const float> logits);
     Result<void> report_token(std::span<const float> logits, TokenId token);
-    Result<void> emit(std::string_view text);
     Result<void> finish(StopReason reason);
     [[nodiscard]] bool is_end_token(TokenId token) const;
     /// The most tokens that may still be drawn.
@@ -84,14 +84,12 @@ class Generation {
     Sequence sequence_;
     std::optional<TokenChooser> chooser_;
     std::optional<LogprobReader> logprobs_;
-    std::optional<TokenStream> stream_;
-    std::optional<StopMatcher> stops_;
+    std::optional<ReplyReader> reply_;
     TokenLogprob token_event_;  ///< Reused for each token.
 
     GenerationResult result_;
     bool is_finished_ = false;
     bool is_opened_ = false;  ///< Once, at least.
-    bool has_text_ = false;
     Clock::time_point submitted_, prefill_start_, first_token_, last_token_;
 };
 

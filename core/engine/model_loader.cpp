@@ -165,6 +165,7 @@ Result<GgufFile> open_file(const LoadOptions& options, const LoadControl& contro
 }
 
 Result<std::shared_ptr<const ModelText>> load_text(const GgufMetadata& metadata,
+                                                   std::string_view architecture,
                                                    std::vector<std::string>& warnings) {
     auto text = std::make_shared<ModelText>();
     HOKKU_TRY(text->tokenizer, make_tokenizer(metadata));
@@ -178,7 +179,7 @@ Result<std::shared_ptr<const ModelText>> load_text(const GgufMetadata& metadata,
         warnings.push_back("the chat template is faulty: " + parsed.error().message());
         text->template_error = std::move(parsed).error();
     }
-    text->end_tokens = find_end_tokens(*text->tokenizer, text->chat_template.get());
+    describe_text(*text, architecture);
     return std::shared_ptr<const ModelText>(std::move(text));
 }
 
@@ -202,7 +203,9 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_TRY(Model model, Model::load(loaded.file));
         loaded.model = std::make_unique<Model>(std::move(model));
         loaded.info = describe(*loaded.file, loaded.model->spec());
-        HOKKU_TRY(loaded.text, load_text(loaded.file->metadata(), loaded.info.warnings));
+        HOKKU_TRY(loaded.text, load_text(loaded.file->metadata(), loaded.info.architecture,
+                                         loaded.info.warnings));
+        loaded.info.reply_format = loaded.text->reply_format.info();
         loaded.info.has_chat_template = loaded.text->chat_template != nullptr;
         loaded.has_read_fault = [shared = loaded.file] { return shared->has_read_fault(); };
         HOKKU_CHECK(plan(loaded, options));

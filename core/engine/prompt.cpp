@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,16 +13,27 @@
 namespace hokku {
 namespace {
 
-std::string messages_to_json(const std::vector<ChatMessage>& messages) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const ChatMessage& message : messages)
-        list.push_back({{"role", message.role}, {"content", message.content}});
-    return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
 void ensure_one_bos(std::vector<TokenId>& ids, const SpecialTokens& special) {
     if (!special.add_bos || !special.bos) return;
     if (ids.empty() || ids.front() != *special.bos) ids.insert(ids.begin(), *special.bos);
+}
+
+/// The variables with which templates leave out the thought, where this one knows them and the
+/// request does not set them. What is not JSON is left for the template to refuse.
+std::string without_thinking(const std::string& kwargs_json, std::string_view template_source) {
+    auto kwargs = nlohmann::ordered_json::parse(kwargs_json, nullptr, false);
+    if (!kwargs.is_object()) return kwargs_json;
+    // "thinking" alone would be found in every template that has thoughts.
+    constexpr std::array<std::array<std::string_view, 2>, 2> kVariables{
+        {{"enable_thinking", "enable_thinking"}, {"thinking", " thinking is "}}};
+    bool is_changed = false;
+    for (const auto& [name, use] : kVariables) {
+        const std::string key(name);
+        if (template_source.find(use) == std::string_view::npos || kwargs.contains(key)) continue;
+        kwargs[key] = false;
+        is_changed = true;
+    }
+    return is_changed ? kwargs.dump() : kwargs_json;
 }
 
 Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
@@ -30,9 +42,13 @@ Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
     if (text.chat_template == nullptr)
         return Error{ErrorCode::bad_template, "the model has no chat template",
                      "tokenizer.chat_template", "a raw prompt, or a model made for chats"};
-    TemplateInput input = make_template_input(request.messages, *text.tokenizer);
+    TemplateInput input;
+    set_special_tokens(input, *text.tokenizer);
+    HOKKU_TRY(input.messages_json, messages_to_json(request.messages, text.message_style));
     input.tools_json = request.tools_json;
     input.kwargs_json = request.template_kwargs_json;
+    if (request.thought_budget_tokens == 0u)
+        input.kwargs_json = without_thinking(input.kwargs_json, text.chat_template->source());
     input.now = request.now;
     input.continue_final_message = request.continue_final_message;
     input.add_generation_prompt = !request.continue_final_message;
@@ -40,17 +56,16 @@ Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
     return text.tokenizer->encode_parts(parts, false);
 }
 
-/// For a conversation of three words, rendered while a model loads: a hostile template must not
-/// hold up the load. Real templates take less than a tenth of each.
-constexpr TemplateLimits kProbeLimits{
-    .max_steps = 200'000, .max_output_bytes = 1u << 20, .max_memory_bytes = 8u << 20};
-
 /// The first token after the answer in a rendered conversation, where it is a control token.
 std::optional<TokenId> token_after_answer(const std::vector<ChatMessage>& messages,
                                           const Tokenizer& tokenizer,
                                           const ChatTemplate& chat_template) {
     const std::string& answer = messages[1].content;
-    TemplateInput input = make_template_input(messages, tokenizer);
+    TemplateInput input;
+    set_special_tokens(input, tokenizer);
+    auto json = messages_to_json(messages, {});
+    if (!json.ok()) return std::nullopt;
+    input.messages_json = std::move(json).value();
     input.add_generation_prompt = false;
     const auto parts = chat_template.render_parts(input, kProbeLimits);
     if (!parts.ok()) return std::nullopt;
@@ -71,16 +86,31 @@ std::optional<TokenId> token_after_answer(const std::vector<ChatMessage>& messag
 
 }  // namespace
 
-TemplateInput make_template_input(const std::vector<ChatMessage>& messages,
-                                  const Tokenizer& tokenizer) {
-    TemplateInput input;
-    input.messages_json = messages_to_json(messages);
+void set_special_tokens(TemplateInput& input, const Tokenizer& tokenizer) {
     const SpecialTokens& special = tokenizer.special();
     input.has_bos_token = special.bos.has_value();
     if (special.bos) input.bos_token = tokenizer.token_text(*special.bos);
     input.has_eos_token = special.eos.has_value();
     if (special.eos) input.eos_token = tokenizer.token_text(*special.eos);
-    return input;
+}
+
+void describe_text(ModelText& text, std::string_view architecture) {
+    text.end_tokens = find_end_tokens(*text.tokenizer, text.chat_template.get());
+    if (text.chat_template) {
+        text.message_style = find_message_style(*text.tokenizer, *text.chat_template);
+        text.reply_format = reply::find_reply_format(
+            {.template_source = text.chat_template->source(), .architecture = architecture});
+    } else {
+        text.reply_format = reply::find_reply_format({});
+    }
+    reply::bind_control_tokens(text.reply_format, *text.tokenizer);
+    // What a model writes when it hands over to a tool, without an end of its turn.
+    for (const std::string& end : text.reply_format.ends) {
+        const auto id = text.tokenizer->find_token(end);
+        if (!id) continue;
+        const auto place = std::lower_bound(text.end_tokens.begin(), text.end_tokens.end(), *id);
+        if (place == text.end_tokens.end() || *place != *id) text.end_tokens.insert(place, *id);
+    }
 }
 
 Result<void> validate_tokens(const std::vector<TokenId>& tokens, uint32_t num_vocab) {

@@ -5,12 +5,15 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "engine/messages.h"
 #include "hokku/chat_template.h"
 #include "hokku/engine.h"
 #include "hokku/result.h"
 #include "hokku/tokenizer.h"
+#include "text/reply/reply_format.h"
 
 namespace hokku {
 
@@ -20,7 +23,17 @@ struct ModelText {
     std::shared_ptr<const ChatTemplate> chat_template;  // likewise; null when there is none
     std::optional<Error> template_error;                ///< Why there is none, if the file has one.
     std::vector<TokenId> end_tokens;                    ///< Ascending.
+    MessageStyle message_style;
+    reply::ReplyFormat reply_format;  ///< With the vocabulary's control tokens.
 };
+
+/// Reads from the template what the text of the model looks like: all but its first three members.
+void describe_text(ModelText& text, std::string_view architecture);
+
+/// For conversations of a few words, rendered while a model loads: a hostile template must not hold
+/// up the load. Real templates take less than a tenth of each.
+inline constexpr TemplateLimits kProbeLimits{
+    .max_steps = 200'000, .max_output_bytes = 1u << 20, .max_memory_bytes = 8u << 20};
 
 /// BOS is there once where the model expects one, whether or not the template or the text has it
 /// already. EOS is never added: the model is to go on.
@@ -33,9 +46,7 @@ Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const
 /// Errors : bad_argument naming the id and its place.
 Result<void> validate_tokens(const std::vector<TokenId>& tokens, uint32_t num_vocab);
 
-/// What the template is rendered with.
-TemplateInput make_template_input(const std::vector<ChatMessage>& messages,
-                                  const Tokenizer& tokenizer);
+void set_special_tokens(TemplateInput& input, const Tokenizer& tokenizer);
 
 /// All tokens that end a generation: those that the file names, and the one with which the
 /// template closes the assistant's turn. Ascending.

@@ -57,8 +57,8 @@ Result<TokenChooser> TokenChooser::create(const GenerationRequest& request, Mode
     return chooser;
 }
 
-Result<TokenId> TokenChooser::choose(std::span<const float> logits, size_t num_left) {
-    if (constraint_) return choose_allowed(logits, num_left);
+Result<TokenId> TokenChooser::choose(std::span<const float> logits, size_t num_left, bool is_free) {
+    if (constraint_ && !is_free) return choose_allowed(logits, num_left);
     HOKKU_TRY(const TokenId token, sampler_.sample(logits));
     sampler_.accept(token);
     return token;

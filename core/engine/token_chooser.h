@@ -29,10 +29,11 @@ class TokenChooser {
     /// Tells the sampler of a token of the prompt.
     void accept_prompt(TokenId token) { sampler_.accept(token); }
     /// Chooses and goes on by that token. `num_left`: how many more there may be, this one too.
+    /// `is_free`: it is part of a thought or the like, which the constraints do not hold for.
     ///
     /// Errors : those of the sampler and of the constraints; bad_argument when no token is allowed;
     ///          limit_exceeded when required words no longer fit.
-    Result<TokenId> choose(std::span<const float> logits, size_t num_left);
+    Result<TokenId> choose(std::span<const float> logits, size_t num_left, bool is_free = false);
 
     [[nodiscard]] uint64_t seed() const { return sampler_.seed(); }
     /// The text is complete and nothing can follow.

@@ -146,7 +146,8 @@ class FakeLoader : public ModelLoader {
             if (!parsed.ok()) return parsed.error();
             text->chat_template = std::make_shared<const ChatTemplate>(std::move(parsed).value());
         }
-        text->end_tokens = find_end_tokens(*text->tokenizer, text->chat_template.get());
+        describe_text(*text, "fake");
+        loaded.info.reply_format = text->reply_format.info();
         loaded.text = std::move(text);
         loaded.info.name = "fake";
         loaded.info.path = options.path;

@@ -24,7 +24,7 @@ ModelText text_with(const std::string& chat_template, bool add_bos = true) {
         text.chat_template =
             std::make_shared<const ChatTemplate>(ChatTemplate::parse(chat_template).value());
     }
-    text.end_tokens = find_end_tokens(*text.tokenizer, text.chat_template.get());
+    describe_text(text, "fake");
     return text;
 }
 

@@ -18,6 +18,7 @@
 #include "hokku/chat_template.h"
 #include "hokku/constraint.h"
 #include "hokku/kv_type.h"
+#include "hokku/reply.h"
 #include "hokku/result.h"
 #include "hokku/sampling.h"
 #include "hokku/tokenizer.h"
@@ -58,12 +59,20 @@ struct ModelInfo {
     uint32_t max_sequences = 1;               ///< Generations that run together.
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...
     bool has_chat_template = false;
+    ReplyFormatInfo reply_format;  ///< How thoughts and tool calls are marked.
     double load_ms = 0;
 };
 
 struct ChatMessage {
     std::string role;     ///< "system", "user", "assistant", "tool".
     std::string content;  ///< UTF-8.
+    // Of an assistant's message, as they came with a GenerationResult. Templates decide which
+    // thoughts they show again. Calls with a problem become part of the content.
+    std::string thought = {};
+    std::vector<ToolCall> tool_calls = {};
+    // Of a tool's message, which is the result of a call.
+    std::string tool_call_id = {};
+    std::string name = {};  ///< Of the tool.
 };
 
 enum class StopReason {
@@ -85,14 +94,20 @@ struct GenerationRequest {
     std::optional<std::vector<TokenId>> tokens;
 
     std::string template_kwargs_json = "{}";
+    /// Tools that the model may call: an array of {"type": "function", "function": {"name",
+    /// "description", "parameters"}}. Without any, nothing in the reply is read as a call.
     std::string tools_json = "null";
+    /// The most tokens of thoughts; then the thought is closed for the model and the answer begins.
+    /// 0: none, by the template's own switch where it has one.
+    std::optional<uint32_t> thought_budget_tokens;
     std::string now;                      ///< For the template; see TemplateInput::now.
     bool continue_final_message = false;  ///< The last message is left open and continued.
 
     SamplingOptions sampling;
     std::vector<ConstraintSpec> constraints;  ///< What the text must look like; all must hold.
     uint32_t max_tokens = 0;                  ///< 0: until the context is full.
-    std::vector<std::string> stop_strings;    ///< Not empty ones; the text ends before the first.
+    /// Not empty ones; the answer ends before the first.
+    std::vector<std::string> stop_strings;
     uint32_t num_top_logprobs = 0;    ///< With each token, this many alternatives (0: none).
     bool parse_special = false;       ///< For raw_text only.
     bool keep_special = false;        ///< Control tokens appear in the text.
@@ -118,7 +133,9 @@ struct GenerationStats {
 };
 
 struct GenerationResult {
-    std::string text;
+    std::string text;  ///< The answer: without thoughts and calls.
+    std::string thought;
+    std::vector<ToolCall> tool_calls;  ///< Those with a problem, too.
     std::vector<TokenId> tokens;  ///< All that were drawn, a closing end-of-generation one too.
     StopReason reason = StopReason::failed;
     std::optional<Error> error;  ///< Set when reason is failed.
@@ -128,12 +145,26 @@ struct GenerationResult {
     GenerationStats stats;
 };
 
+/// What a reply says, for the conversation that goes on after it.
+ChatMessage assistant_message(const GenerationResult& result);
+
+/// A tool call that is being written.
+struct ToolCallPiece {
+    std::string_view id, name;
+    std::string_view arguments_json;  ///< What has come since the last piece; empty at first.
+};
+
 /// Callbacks of one generation, all on the inference thread. Any may be empty. Views are valid
 /// during the call. A callback that throws ends its generation with an error.
 struct GenerationEvents {
-    std::function<void(uint32_t done, uint32_t total)> on_prefill;    ///< Prompt tokens so far.
-    std::function<void(std::string_view text)> on_text;               ///< Whole characters.
-    std::function<void(const TokenLogprob& token)> on_token;          ///< Before its text.
+    std::function<void(uint32_t done, uint32_t total)> on_prefill;  ///< Prompt tokens so far.
+    std::function<void(std::string_view text)> on_text;             ///< Whole characters.
+    std::function<void(std::string_view text)> on_thought;          ///< Likewise.
+    /// The model has closed a thought that it never opened: what on_text gave was the thought.
+    std::function<void()> on_text_was_thought;
+    std::function<void(const ToolCallPiece& piece)> on_tool_call_piece;
+    std::function<void(const ToolCall& call)> on_tool_call;   ///< Complete; check its problem.
+    std::function<void(const TokenLogprob& token)> on_token;  ///< Before its text.
     std::function<void(const GenerationResult& result)> on_finished;  ///< Always, exactly once.
 };
 

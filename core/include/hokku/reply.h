@@ -16,9 +16,9 @@ struct ToolCall {
     std::string id;    ///< The model's own, or one of 9 letters and digits made for it.
     std::string name;  ///< May be empty where there is a problem.
     /// A JSON object, valid unless there is a problem.
-    std::string arguments_json;
-    std::string text;     ///< The call as the model wrote it, with markers of its own.
-    std::string problem;  ///< Empty, or why the call must not be carried out.
+    std::string arguments_json = {};
+    std::string text = {};     ///< The call as the model wrote it, with markers of its own.
+    std::string problem = {};  ///< Empty, or why the call must not be carried out.
 
     [[nodiscard]] bool is_valid() const { return problem.empty(); }
 };

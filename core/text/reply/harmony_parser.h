@@ -23,6 +23,7 @@ class HarmonyParser final : public ReplyParser {
     void push_control(std::string_view text) override;
     void finish() override;
     [[nodiscard]] bool is_in_thought() const override { return body_ == Body::thought; }
+    [[nodiscard]] bool is_in_answer() const override { return body_ == Body::answer; }
     [[nodiscard]] std::string_view closing_text() const override;
 
   private:

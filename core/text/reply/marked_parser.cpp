@@ -90,7 +90,7 @@ void MarkedParser::finish() {
     if (text_.is_closed()) return;
     text_.close();
     advance();
-    if (where_ != Where::thought) say(spaces_);
+    if (where_ != Where::thought && !skips_space_) say(spaces_);
     spaces_.clear();
 }
 
@@ -290,7 +290,7 @@ void MarkedParser::close_unopened_thought(size_t marker_bytes) {
 }
 
 bool MarkedParser::begin_call(size_t reader, size_t place) {
-    spaces_.clear();
+    // The white space before it is said if more of the answer follows.
     reader_ = readers_[reader].get();
     reader_->start(place);
     has_calls_ = true;

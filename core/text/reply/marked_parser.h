@@ -22,6 +22,9 @@ class MarkedParser final : public ReplyParser {
     void push_control(std::string_view text) override;
     void finish() override;
     [[nodiscard]] bool is_in_thought() const override { return where_ == Where::thought; }
+    [[nodiscard]] bool is_in_answer() const override {
+        return where_ == Where::answer || where_ == Where::start;
+    }
     [[nodiscard]] std::string_view closing_text() const override;
 
   private:

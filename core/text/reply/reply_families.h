@@ -17,6 +17,7 @@ struct CallFamily {
     std::vector<std::string_view> architectures = {};
     std::vector<CallFormat> calls = {};
     std::vector<std::string> silent = {};
+    std::vector<std::string> ends = {};
     Framing framing = Framing::marked;
 };
 

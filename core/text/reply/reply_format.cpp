@@ -69,6 +69,7 @@ ReplyFormat find_reply_format(const ReplyClues& clues) {
         format.framing = family->framing;
         format.calls = family->calls;
         format.silent = family->silent;
+        format.ends = family->ends;
         format.evidence = "chat template: " + quoted(family->markers);
         if (!family->architectures.empty())
             format.evidence += "; architecture " + std::string(clues.architecture);

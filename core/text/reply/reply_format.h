@@ -62,6 +62,7 @@ struct ReplyFormat {
     std::vector<ThoughtMarkers> thoughts;
     std::vector<CallFormat> calls;
     std::vector<std::string> silent;  ///< Markers around the answer: not part of it.
+    std::vector<std::string> ends;    ///< Tokens that end a reply, besides those the model names.
     bool has_control_tokens = false;  ///< Some markers are control tokens and bear their sign.
 
     [[nodiscard]] ReplyFormatInfo info() const;

@@ -17,6 +17,7 @@ class PlainParser final : public ReplyParser {
     void push_control(std::string_view) override {}
     void finish() override {}
     [[nodiscard]] bool is_in_thought() const override { return false; }
+    [[nodiscard]] bool is_in_answer() const override { return true; }
     [[nodiscard]] std::string_view closing_text() const override { return {}; }
 
   private:

@@ -41,6 +41,8 @@ class ReplyParser {
     /// Nothing follows.
     virtual void finish() = 0;
     [[nodiscard]] virtual bool is_in_thought() const = 0;
+    /// Text that came now would be answer.
+    [[nodiscard]] virtual bool is_in_answer() const = 0;
     /// What ends the thought if put into the stream now; for encoding with control tokens.
     [[nodiscard]] virtual std::string_view closing_text() const = 0;
 };

@@ -49,6 +49,8 @@ TEST_CASE("ReplyParser: Hermes and Qwen put a JSON object between tags", "[text]
               "begin: call00001 get_weather\narguments: {\"city\": \"Zürich\", \"days\": 3}\n"
               "call: get_weather {\"city\": \"Zürich\", \"days\": 3}\n");
     CHECK(events("<tool_call>", call + "\nDone.") == kBerlin + "answer: Done.\n");
+    CHECK(events("<tool_call>", "A\n\n" + call + " B ") ==
+          "answer: A\n" + kBerlin + "answer: \n\nB \n");
     // Several objects between one pair of tags, the arguments first, none, or in a string.
     CHECK(events("<tool_call>",
                  "<tool_call>{\"arguments\": {\"a\": [1, {}]}, \"name\": \"f\"}\n"

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/reply_reader.h"
+
+#include <algorithm>
+
+#include "base/try.h"
+#include "engine/call_user.h"
+
+namespace hokku {
+namespace {
+
+/// As much of a prompt as shows whether it opens a thought or closes one; of a message that is
+/// continued, more may belong to it.
+constexpr size_t kPromptEndTokens = 64, kContinuedTokens = 16384;
+
+uint32_t count_calls(const std::vector<ChatMessage>& messages) {
+    size_t count = 0;
+    for (const ChatMessage& message : messages) count += message.tool_calls.size();
+    return static_cast<uint32_t>(count);
+}
+
+}  // namespace
+
+ReplyReader::ReplyReader(const GenerationRequest& request, const GenerationEvents& events,
+                         const ModelText& text, GenerationResult& result)
+    : request_(request),
+      events_(events),
+      text_(text),
+      result_(result),
+      stream_(*text.tokenizer, request.keep_special) {}
+
+Result<void> ReplyReader::begin(std::span<const TokenId> prompt) {
+    HOKKU_TRY(StopMatcher stops, StopMatcher::create(request_.stop_strings));
+    stops_.emplace(std::move(stops));
+    const bool is_plain = text_.reply_format.framing == reply::Framing::plain;
+    if (request_.messages.empty() || request_.keep_special || is_plain) return {};
+    reply::ReplyOptions options;
+    HOKKU_TRY(options.tools, reply::ToolList::parse(request_.tools_json));
+    options.is_continued = request_.continue_final_message;
+    options.first_call_number = count_calls(request_.messages);
+    const size_t wanted = options.is_continued ? kContinuedTokens : kPromptEndTokens;
+    const std::string end =
+        text_.tokenizer->decode(prompt.last(std::min(prompt.size(), wanted)), true);
+    options.prompt_end = end;
+    parser_ = make_reply_parser(text_.reply_format, std::move(options), *this);
+    return {};
+}
+
+Result<void> ReplyReader::push(TokenId token) {
+    const std::string_view text = stream_.push(token);
+    has_text_ = has_text_ || !text.empty();
+    const bool is_control = text_.tokenizer->kind(token) == TokenKind::control;
+    is_cut_ = text.empty() && !is_control;
+    if (!parser_) {
+        on_answer(text);
+        return take_error();
+    }
+    if (parser_->is_in_thought()) ++num_thought_tokens_;
+    parser_->push(text);
+    if (is_control && !is_stopped()) parser_->push_control(text_.tokenizer->token_text(token));
+    return take_error();
+}
+
+Result<void> ReplyReader::finish() {
+    if (!stops_ || is_stopped()) return {};  // begin() may have failed
+    const std::string_view rest = stream_.finish();
+    if (parser_) {
+        parser_->push(rest);
+        parser_->finish();
+    } else {
+        on_answer(rest);
+    }
+    if (!is_stopped()) add_answer(stops_->finish());
+    return take_error();
+}
+
+bool ReplyReader::is_beside_answer() const {
+    return parser_ && !parser_->is_in_answer();
+}
+
+Result<std::optional<TokenId>> ReplyReader::forced_token() {
+    if (num_forced_ < forced_.size()) return std::optional(forced_[num_forced_++]);
+    const bool is_over = parser_ && request_.thought_budget_tokens && !is_cut_ &&
+                         parser_->is_in_thought() &&
+                         num_thought_tokens_ >= *request_.thought_budget_tokens;
+    if (!is_over) return std::optional<TokenId>();
+    HOKKU_TRY(forced_, text_.tokenizer->encode(parser_->closing_text(), {.parse_special = true}));
+    num_forced_ = 0;
+    if (forced_.empty()) return std::optional<TokenId>();
+    return std::optional(forced_[num_forced_++]);
+}
+
+template <class Callback, class... Arguments>
+void ReplyReader::tell(const Callback& callback, Arguments&&... arguments) {
+    auto told = call_user(callback, std::forward<Arguments>(arguments)...);
+    if (!told.ok() && !error_) error_ = std::move(told).error();
+}
+
+Result<void> ReplyReader::take_error() {
+    if (!error_) return {};
+    Error error = *std::move(error_);
+    error_.reset();
+    return error;
+}
+
+void ReplyReader::on_thought(std::string_view text) {
+    if (is_stopped()) return;
+    result_.thought += text;
+    tell(events_.on_thought, text);
+}
+
+void ReplyReader::on_answer(std::string_view text) {
+    if (!is_stopped()) add_answer(stops_->push(text));
+}
+
+void ReplyReader::add_answer(std::string_view text) {
+    if (text.empty()) return;
+    result_.text += text;
+    tell(events_.on_text, text);
+}
+
+void ReplyReader::on_answer_was_thought() {
+    if (is_stopped()) return;
+    add_answer(stops_->finish());
+    result_.thought += result_.text;
+    result_.text.clear();
+    tell(events_.on_text_was_thought);
+}
+
+void ReplyReader::on_call_begin(std::string_view id, std::string_view name) {
+    if (is_stopped()) return;
+    call_id_ = id;
+    call_name_ = name;
+    tell(events_.on_tool_call_piece, ToolCallPiece{call_id_, call_name_, {}});
+}
+
+void ReplyReader::on_call_arguments(std::string_view json) {
+    if (is_stopped()) return;
+    tell(events_.on_tool_call_piece, ToolCallPiece{call_id_, call_name_, json});
+}
+
+void ReplyReader::on_call(const ToolCall& call) {
+    if (is_stopped()) return;
+    result_.tool_calls.push_back(call);
+    tell(events_.on_tool_call, call);
+}
+
+ChatMessage assistant_message(const GenerationResult& result) {
+    ChatMessage message{.role = "assistant", .content = result.text};
+    message.thought = result.thought;
+    message.tool_calls = result.tool_calls;
+    return message;
+}
+
+}  // namespace hokku

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thoughts and tool calls of a conversation, from the fake model through the engine and back.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "engine/fake_model.h"
+#include "support/catch.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+
+namespace {
+
+/// <think>, <tool_call>, and a generation prompt that opens the thought where `thinks` is set.
+const std::string kTemplate =
+    "{% for m in messages %}<{{ m.role }}>"
+    "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}"
+    "{{ m.content }}"
+    "{% for c in m.tool_calls %}<tool_call>{\"name\": \"{{ c.function.name }}\", \"arguments\": "
+    "{{ c.function.arguments | tojson }}}</tool_call>{% endfor %}"
+    "{% if m.role == 'tool' %} for {{ m.tool_call_id }} of {{ m.name }}{% endif %}<end>"
+    "{% endfor %}{% if add_generation_prompt %}<assistant>"
+    "{% if thinks %}<think>\n{% endif %}"
+    "{% if enable_thinking is false %}<think>\n\n</think>\n\n{% endif %}{% endif %}";
+
+const std::string kTools = R"([{"type": "function", "function": {"name": "add"}}])";
+
+struct Heard {
+    std::string text, thought, log;
+    std::vector<ToolCall> calls;
+    GenerationEvents events() {
+        GenerationEvents all;
+        all.on_text = [this](std::string_view piece) { text += piece; };
+        all.on_thought = [this](std::string_view piece) { thought += piece; };
+        all.on_text_was_thought = [this] {
+            thought += text;
+            text.clear();
+        };
+        all.on_tool_call_piece = [this](const ToolCallPiece& piece) {
+            log += piece.arguments_json.empty()
+                       ? std::string(piece.name) + " " + std::string(piece.id)
+                       : std::string(piece.arguments_json);
+        };
+        all.on_tool_call = [this](const ToolCall& call) { calls.push_back(call); };
+        return all;
+    }
+};
+
+struct Fixture {
+    std::shared_ptr<FakeControl> control = std::make_shared<FakeControl>();
+    std::unique_ptr<Engine> engine;
+    Heard heard;
+
+    Fixture() { control->chat_template = kTemplate; }
+    ~Fixture() { CHECK(control->num_faults == 0); }
+    void start() {
+        if (!engine) engine = make_loaded_fake_engine(control);
+        REQUIRE(engine);
+    }
+    GenerationResult run(GenerationRequest request) {
+        start();
+        heard = {};
+        GenerationResult result = engine->generate(std::move(request), heard.events()).wait();
+        CHECK(heard.text == result.text);
+        CHECK(heard.thought == result.thought);
+        CHECK(heard.calls.size() == result.tool_calls.size());
+        return result;
+    }
+    std::string prompt_of(const GenerationRequest& request) {
+        start();
+        const auto ids = engine->tokenize_request(request);
+        return ids.ok() ? engine->tokenizer()->decode(*ids, true) : ids.error().message();
+    }
+};
+
+GenerationRequest chat(std::string kwargs = "{}") {
+    GenerationRequest request;
+    request.messages.push_back({"user", "Hi"});
+    request.sampling.temperature = 0;
+    request.sampling.repeat_penalty = 1.0f;
+    request.template_kwargs_json = std::move(kwargs);
+    return request;
+}
+
+/// Thinks 'a', 'a', .. until the thought is closed, and answers then.
+Script thinking_on(std::string answer) {
+    return [answer = std::move(answer)](std::span<const int32_t> history, std::span<float> logits) {
+        const auto turn = std::find(history.rbegin(), history.rend(), fake_token::assistant).base();
+        const std::string text(turn, history.end());
+        const std::string close = "</think>\n\n";
+        const size_t closed = text.rfind(close);
+        TokenId next = 'a';
+        if (closed != std::string::npos) {
+            const size_t said = text.size() - closed - close.size();
+            next = said < answer.size() ? answer[said] : fake_token::end;
+        }
+        std::fill(logits.begin(), logits.end(), 0.0f);
+        logits[static_cast<size_t>(next)] = 100.0f;
+    };
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(Fixture, "Engine: thoughts are set apart from the answer", "[engine][quick]") {
+    control->script = answering("<think>\nI think.\n</think>\n\nHello.");
+    const GenerationResult result = run(chat());
+    CHECK(result.text == "Hello.");
+    CHECK(result.thought == "I think.");
+    CHECK(result.reason == StopReason::end_of_generation);
+    CHECK(engine->model()->reply_format.name == "hermes");
+    CHECK(engine->model()->reply_format.has_thoughts);
+    CHECK_FALSE(engine->model()->reply_format.evidence.empty());
+
+    SECTION("the prompt may open them") {
+        // The script goes on behind what the prompt has of its text.
+        const GenerationResult opened = run(chat(R"({"thinks": true})"));
+        CHECK(opened.thought == "I think.");
+        CHECK(opened.text == "Hello.");
+        control->script = answering("I think.\n</think>\n\nHello.");
+        // Without that, what came before is known to be one only then.
+        const GenerationResult unopened = run(chat());
+        CHECK(unopened.thought == "I think.");
+        CHECK(unopened.text == "Hello.");
+    }
+    SECTION("text that is continued, and text with control tokens, is left alone") {
+        GenerationRequest raw;
+        raw.raw_text = "<assistant>";
+        raw.parse_special = true;
+        raw.sampling.temperature = 0;
+        CHECK(run(raw).text == "<think>\nI think.\n</think>\n\nHello.");
+        GenerationRequest special = chat();
+        special.keep_special = true;
+        CHECK(run(special).text == "<think>\nI think.\n</think>\n\nHello.");
+    }
+    SECTION("stop strings are for the answer") {
+        GenerationRequest request = chat();
+        request.stop_strings = {"think", "lo"};
+        const GenerationResult stopped = run(request);
+        CHECK(stopped.reason == StopReason::stop_string);
+        CHECK(stopped.thought == "I think.");
+        CHECK(stopped.text == "Hel");
+    }
+    SECTION("a callback that throws ends the generation") {
+        GenerationEvents events;
+        events.on_thought = [](std::string_view) { throw std::runtime_error("enough"); };
+        const GenerationResult failed = engine->generate(chat(), events).wait();
+        CHECK(failed.reason == StopReason::failed);
+        REQUIRE(failed.error.has_value());
+        CHECK(failed.error->message().find("enough") != std::string::npos);
+    }
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: a budget closes the thought, and the answer follows",
+                 "[engine][quick]") {
+    // Without a switch of its own.
+    control->chat_template = kTemplate.substr(0, kTemplate.find("{% if enable_thinking"));
+    control->chat_template += "{% endif %}";
+    control->script = thinking_on("Hello.");
+    GenerationRequest request = chat(R"({"thinks": true})");
+    request.max_tokens = 100;
+    CHECK(run(request).thought == std::string(100, 'a'));
+    for (const uint32_t budget : {0u, 1u, 7u, 50u}) {
+        INFO(budget);
+        request.thought_budget_tokens = budget;
+        const GenerationResult result = run(request);
+        CHECK(result.thought == std::string(budget, 'a'));
+        CHECK(result.text == "Hello.");
+        CHECK(result.reason == StopReason::end_of_generation);
+        // What was forced is part of the text that the model sees.
+        CHECK(engine->tokenizer()->decode(result.tokens, false) ==
+              std::string(budget, 'a') + "\n</think>\n\nHello.");
+    }
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: without a budget the template's own switch is used",
+                 "[engine][quick]") {
+    GenerationRequest request = chat();
+    request.thought_budget_tokens = 0;
+    CHECK(prompt_of(request).find("<assistant><think>\n\n</think>\n\n") != std::string::npos);
+    request.template_kwargs_json = R"({"enable_thinking": true})";
+    CHECK(prompt_of(request).find("<think>") == std::string::npos);
+    // A model that begins a thought all the same is stopped at once.
+    control->script = answering("<think>" + std::string(30, 'a'));
+    request.max_tokens = 40;
+    const GenerationResult result = run(request);
+    CHECK(result.thought.empty());
+    CHECK(engine->tokenizer()->decode(result.tokens, false).substr(0, 18) ==
+          "<think>\n</think>\n\n");
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: tool calls are told and go back through the template",
+                 "[engine][quick]") {
+    const std::string call = R"({"name": "add", "arguments": {"a": [1, 2]}})";
+    control->script =
+        answering("<think>Sum.</think>I add.\n<tool_call>\n" + call + "\n</tool_call>");
+    GenerationRequest request = chat();
+    request.tools_json = kTools;
+    const GenerationResult result = run(request);
+    CHECK(result.text == "I add.");
+    REQUIRE(result.tool_calls.size() == 1);
+    CHECK(result.tool_calls[0].is_valid());
+    CHECK(result.tool_calls[0].name == "add");
+    CHECK(result.tool_calls[0].arguments_json == R"({"a": [1, 2]})");
+    CHECK(result.tool_calls[0].id == "call00000");
+    CHECK(heard.log == R"(add call00000{"a": [1, 2]})");
+
+    request.messages.push_back(assistant_message(result));
+    ChatMessage answer{"tool", "3"};
+    answer.tool_call_id = result.tool_calls[0].id;
+    answer.name = "add";
+    request.messages.push_back(answer);
+    CHECK(prompt_of(request) ==
+          "<s><user>Hi<end><assistant><think>Sum.</think>I add.<tool_call>" + call +
+              "</tool_call><end><tool>3 for call00000 of add<end><assistant>");
+    // Ids go on from those of the conversation.
+    CHECK(run(request).tool_calls.at(0).id == "call00001");
+
+    request.messages[1].tool_calls[0].arguments_json = "{";
+    CHECK(run(request).error.has_value());
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: nothing is a call without tools, or where it is malformed",
+                 "[engine][quick]") {
+    const std::string call = "<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": }}</tool_call>";
+    control->script = answering("A " + call + " B");
+    GenerationRequest request = chat();
+    CHECK(run(request).text == "A " + call + " B");
+
+    request.tools_json = kTools;
+    const GenerationResult result = run(request);
+    CHECK(result.text == "A B");
+    REQUIRE(result.tool_calls.size() == 1);
+    CHECK_FALSE(result.tool_calls[0].is_valid());
+    CHECK(result.tool_calls[0].text == call);
+    // In the conversation it stands as the model wrote it.
+    request.messages.push_back(assistant_message(result));
+    CHECK(prompt_of(request).find("<assistant>A B\n" + call + "<end>") != std::string::npos);
+
+    request.tools_json = "{}";
+    CHECK(run(request).error.has_value());
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: a call that is cut off is told with its text",
+                 "[engine][quick]") {
+    control->script = answering("<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 1}}");
+    GenerationRequest request = chat();
+    request.tools_json = kTools;
+    request.max_tokens = 25;
+    const GenerationResult result = run(request);
+    CHECK(result.reason == StopReason::max_tokens);
+    CHECK(result.text.empty());
+    REQUIRE(result.tool_calls.size() == 1);
+    CHECK(result.tool_calls[0].problem == "the reply ends within it");
+    CHECK(result.tool_calls[0].text == "<tool_call>{\"name\": \"add\"");
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: constraints hold for the answer, not for the thought",
+                 "[engine][quick]") {
+    control->script = thinking_on("xyz");
+    GenerationRequest request = chat(R"({"thinks": true})");
+    request.constraints = {{.kind = ConstraintKind::choice, .text = "", .words = {"one", "two"}}};
+    request.thought_budget_tokens = 5;
+    const GenerationResult result = run(request);
+    CHECK(result.thought == "aaaaa");
+    CHECK((result.text == "one" || result.text == "two"));
+    CHECK(result.meets_constraints);
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: continuations of one prompt have thoughts of their own",
+                 "[engine][quick]") {
+    control->script = thinking_on("Hello.");
+    start();
+    GenerationRequest request = chat(R"({"thinks": true})");
+    request.thought_budget_tokens = 3;
+    for (GenerationHandle& handle :
+         engine->generate_many(request, std::vector<GenerationEvents>(3))) {
+        const GenerationResult result = handle.wait();
+        CHECK(result.thought == "aaa");
+        CHECK(result.text == "Hello.");
+    }
+}
