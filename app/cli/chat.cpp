@@ -24,6 +24,7 @@ struct ChatOptions {
     std::string system, first, session;
     uint64_t cache_mb = ChatCache::kDefaultLimitBytes >> 20;
     uint32_t max_tokens = 0;
+    std::optional<uint32_t> thought_budget;
 };
 
 constexpr std::string_view kHelp =
@@ -62,6 +63,7 @@ class Chat {
           sampling_(std::move(sampling)),
           constraints_(std::move(constraints)),
           max_tokens_(options.max_tokens),
+          thought_budget_(options.thought_budget),
           session_(session),
           system_(options.system),
           is_interactive_(is_interactive) {
@@ -144,6 +146,7 @@ class Chat {
         request.sampling = sampling_;
         request.constraints = constraints_;
         request.max_tokens = max_tokens_;
+        request.thought_budget_tokens = thought_budget_;
         const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true, gap_);
         if (result.reason == StopReason::failed) {
             messages_.pop_back();
@@ -151,7 +154,7 @@ class Chat {
             if (result.error) fail(*result.error);
             return true;
         }
-        messages_.push_back({"assistant", result.text});
+        messages_.push_back(assistant_message(result));
         if (has_text(result)) {
             write_result("\n");
             if (!is_interactive_) gap_ = "\n";
@@ -172,6 +175,7 @@ class Chat {
     SamplingOptions sampling_;
     std::vector<ConstraintSpec> constraints_;
     uint32_t max_tokens_;
+    std::optional<uint32_t> thought_budget_;
     const Session* session_;  // null: nothing is kept
     std::string system_;
     std::vector<ChatMessage> messages_;
@@ -260,6 +264,7 @@ void add_chat(CLI::App& app, Action& chosen) {
     add_model_options(command, options->model);
     command->add_option("--system", options->system, "The system message")->type_name("TEXT");
     command->add_option("--first", options->first, "Answer this message first")->type_name("TEXT");
+    add_thought_budget(command, options->thought_budget);
     command
         ->add_option("-n,--max-tokens", options->max_tokens,
                      "Most tokens of an answer; 0: until the context is full")

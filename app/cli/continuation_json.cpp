@@ -21,10 +21,25 @@ Json token_json(const TokenLogprob& token, const Tokenizer& tokenizer) {
 
 }  // namespace
 
+Json tool_call_json(const ToolCall& call) {
+    Json json{{"id", call.id}, {"name", call.name}};
+    if (call.is_valid()) {
+        json["arguments"] = Json::parse(call.arguments_json);
+    } else {
+        json["problem"] = call.problem;
+        json["text"] = call.text;
+    }
+    return json;
+}
+
 Json continuation_json(const Continuation& continuation, const Tokenizer* tokenizer) {
     const GenerationResult& result = continuation.result;
     const GenerationStats& stats = result.stats;
+    Json calls = Json::array();
+    for (const ToolCall& call : result.tool_calls) calls.push_back(tool_call_json(call));
     Json json{{"text", result.text},
+              {"thought", result.thought},
+              {"tool_calls", std::move(calls)},
               {"tokens", result.tokens},
               {"stop_reason", stop_reason_name(result.reason)},
               {"seed", result.seed},

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generation.h"
 
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <mutex>
@@ -55,11 +58,42 @@ const char* ending_of(StopReason reason) {
     return "";
 }
 
+/// Thoughts on a terminal: dimmed, on stderr, apart from what a program reads.
+class ThoughtDisplay {
+  public:
+    void show(std::string_view text) {
+        if (!is_terminal_) return;
+        flush_results();
+        if (!is_open_) std::fputs("\033[2m", stderr);
+        is_open_ = true;
+        std::fwrite(text.data(), 1, text.size(), stderr);
+    }
+    void close() {
+        if (is_open_) std::fputs("\033[0m\n\n", stderr);
+        is_open_ = false;
+    }
+    void note_late() {
+        if (is_terminal_) std::fputs("\n\033[2m(the text above was a thought)\033[0m\n\n", stderr);
+    }
+
+  private:
+    bool is_terminal_ = isatty(STDERR_FILENO) != 0;
+    bool is_open_ = false;
+};
+
 std::string heading(size_t number, size_t count) {
     return "=== " + std::to_string(number) + " of " + std::to_string(count) + " ===\n";
 }
 
 }  // namespace
+
+void add_thought_budget(CLI::App* command, std::optional<uint32_t>& budget) {
+    command
+        ->add_option("--thought-budget", budget,
+                     "Most tokens of thoughts before the answer; 0: none")
+        ->type_name("N")
+        ->transform(is_whole(0, kMostUint32));
+}
 
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,
                                     const std::string& before) {
@@ -79,11 +113,18 @@ std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, Genera
     };
     const bool has_headings = options.stream && options.count > 1;
     if (has_headings) write(heading(1, options.count));
-    if (options.stream)
-        events.front().on_text = [write, gap = options.before](std::string_view text) mutable {
+    if (options.stream) {
+        auto thoughts = std::make_shared<ThoughtDisplay>();  // shared by the callbacks
+        GenerationEvents& first = events.front();
+        first.on_thought = [thoughts](std::string_view text) { thoughts->show(text); };
+        first.on_text_was_thought = [thoughts] { thoughts->note_late(); };
+        first.on_text = [thoughts, write, gap = options.before](std::string_view text) mutable {
+            thoughts->close();
             if (!gap.empty()) write(std::exchange(gap, ""));
             write(text);
         };
+        first.on_finished = [thoughts](const GenerationResult&) { thoughts->close(); };
+    }
     for (size_t i = 0; i < all.size() && options.keeps_tokens; ++i) {
         events[i].on_token = [tokens = &all[i].tokens](const TokenLogprob& token) {
             tokens->push_back(token);

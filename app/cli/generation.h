@@ -4,15 +4,24 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hokku/engine.h"
 #include "model_options.h"
 
+namespace CLI {
+class App;
+}
+
 namespace hokku::cli {
 
-/// Runs to its end. `stream`: text goes to stdout as it comes, after `before`.
+/// Declares --thought-budget.
+void add_thought_budget(CLI::App* command, std::optional<uint32_t>& budget);
+
+/// Runs to its end. `stream`: text goes to stdout as it comes, after `before`; thoughts are shown
+/// on stderr, where that is a terminal.
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,
                                     const std::string& before = {});
 

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "console.h"
 #include "hokku/model_file.h"
+#include "hokku/reply.h"
 #include "model_options.h"
 
 namespace hokku::cli {
@@ -62,7 +63,7 @@ Json value_of(const MetadataEntryInfo& entry) {
     return json;
 }
 
-void print_json(const ModelFileInfo& info) {
+void print_json(const ModelFileInfo& info, const ReplyFormatInfo& reply) {
     Json metadata = Json::object(), tensors = Json::array(), types = Json::array();
     Json shards = Json::array();
     for (const std::filesystem::path& shard : info.shards) shards.push_back(shard.string());
@@ -88,19 +89,31 @@ void print_json(const ModelFileInfo& info) {
                      {"file_bytes", info.file_bytes},
                      {"parameters", info.num_parameters},
                      {"tensor_bytes", info.tensor_bytes},
+                     {"reply_format",
+                      {{"name", reply.name},
+                       {"evidence", reply.evidence},
+                       {"thoughts", reply.has_thoughts},
+                       {"tool_calls", reply.has_tool_calls}}},
                      {"metadata", metadata},
                      {"types", types},
                      {"tensors", tensors}});
 }
 
-void print_text(const ModelFileInfo& info, bool with_tensors) {
+std::string reply_text(const ReplyFormatInfo& reply) {
+    std::string text = "Replies: " + reply.name + " (" + printable(reply.evidence) + ")";
+    if (reply.has_thoughts) text += ", thoughts";
+    if (reply.has_tool_calls) text += ", tool calls";
+    return text;
+}
+
+void print_text(const ModelFileInfo& info, const ReplyFormatInfo& reply, bool with_tensors) {
     write_result(info.path.string() + "\nGGUF version " + std::to_string(info.version) + ", " +
                  megabytes(info.file_bytes) + ", " + std::to_string(info.num_parameters) +
                  " parameters in " + std::to_string(info.tensors.size()) + " tensors");
     if (info.shards.size() > 1) {
         write_result(", " + std::to_string(info.shards.size()) + " shards");
     }
-    write_result("\n\nMetadata\n");
+    write_result("\n" + reply_text(reply) + "\n\nMetadata\n");
     for (const MetadataEntryInfo& entry : info.metadata) {
         constexpr size_t kLongest = 100;
         const std::string value = shortened(entry.value_json, kLongest);
@@ -130,7 +143,10 @@ int inspect(const InspectCommand& command) {
     if (!path) return fail(path.error());
     Result<ModelFileInfo> info = inspect_model_file(*path);
     if (!info) return fail(info.error());
-    command.json ? print_json(*info) : print_text(*info, command.tensors);
+    Result<ReplyFormatInfo> found = inspect_reply_format(*path);
+    const ReplyFormatInfo reply =
+        found ? *found : ReplyFormatInfo{.name = "unknown", .evidence = found.error().message()};
+    command.json ? print_json(*info, reply) : print_text(*info, reply, command.tensors);
     return kDone;
 }
 

@@ -32,7 +32,8 @@ struct RunOptions {
     ConstraintFlags constraints;
     std::optional<std::string> prompt;
     std::optional<std::string> tokens;
-    std::string prompt_file, system, prompt_cache;
+    std::string prompt_file, system, tools_file, prompt_cache;
+    std::optional<uint32_t> thought_budget;
     std::vector<std::string> stop;
     uint32_t max_tokens = 0;
     uint32_t num_continuations = 1;
@@ -41,6 +42,18 @@ struct RunOptions {
     bool raw = false, parse_special = false, json = false;
     bool prompt_cache_ro = false;
 };
+
+/// A JSON array of tools, as the template is given it.
+Result<std::string> read_tools(const std::string& path) {
+    Result<std::string> text = read_file(path);
+    if (!text) return text;
+    Result<Json> tools = parse_json(*text, path);
+    if (!tools) return tools.error();
+    if (!tools->is_array()) {
+        return Error{ErrorCode::bad_format, "the tools are not a list", path, "a JSON array"};
+    }
+    return text;
+}
 
 Result<GenerationRequest> make_request(const RunOptions& options) {
     GenerationRequest request;
@@ -81,6 +94,12 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     if (options.raw) {
         request.raw_text = std::move(prompt);
         return request;
+    }
+    request.thought_budget_tokens = options.thought_budget;
+    if (!options.tools_file.empty()) {
+        Result<std::string> tools = read_tools(options.tools_file);
+        if (!tools) return tools.error();
+        request.tools_json = std::move(*tools);
     }
     if (!options.system.empty()) request.messages.push_back({"system", options.system});
     request.messages.push_back({"user", std::move(prompt)});
@@ -129,7 +148,10 @@ int show_one(const RunOptions& options, const LoadedModel& loaded,
     if (options.json) {
         write_json_line(as_json(continuation, options, loaded));
     } else {
-        if (has_text(result)) write_result("\n");
+        const bool is_call_alone = result.text.empty() && !result.tool_calls.empty();
+        if (has_text(result) && !is_call_alone) write_result("\n");
+        for (const ToolCall& call : result.tool_calls)
+            write_json_line({{"tool_call", tool_call_json(call)}});
         write_message(summary_of(result));
     }
     return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
@@ -206,6 +228,11 @@ void check_usage(const RunOptions& options) {
     if (options.prompt_cache_ro && options.prompt_cache.empty()) {
         throw CLI::ValidationError("--prompt-cache-ro is for --prompt-cache");
     }
+    if ((!options.tools_file.empty() || options.thought_budget) &&
+        (options.raw || options.tokens)) {
+        throw CLI::ValidationError(
+            "--tools and --thought-budget have no meaning with --raw or --tokens");
+    }
     if (options.parse_special && !options.raw) {
         throw CLI::ValidationError("--parse-special is for --raw");
     }
@@ -234,6 +261,11 @@ void add_run(CLI::App& app, Action& chosen) {
                      "dropped, and the text goes on from there")
         ->type_name("INDEX=ID");
     command->add_option("--system", options->system, "The system message")->type_name("TEXT");
+    command
+        ->add_option("--tools", options->tools_file,
+                     "Tools that the model may call: a JSON array; - is stdin")
+        ->type_name("FILE");
+    add_thought_budget(command, options->thought_budget);
     command->add_flag("--raw", options->raw,
                       "Continue the text as it is, without the model's chat template");
     command->add_flag("--parse-special", options->parse_special,

@@ -33,6 +33,9 @@ Result<Conversation> as_conversation(const Json& json, const fs::path& path) {
         if (!is_right) return wrong_file(path, "messages with \"role\" and \"content\"");
         conversation.messages.push_back(
             {message["role"].get<std::string>(), message["content"].get<std::string>()});
+        const auto thought = message.find("thought");
+        if (thought != message.end() && thought->is_string())
+            conversation.messages.back().thought = thought->get<std::string>();
     }
     return conversation;
 }
@@ -76,6 +79,7 @@ Result<void> Session::save(const Conversation& conversation) const {
     Json messages = Json::array();
     for (const ChatMessage& message : conversation.messages) {
         messages.push_back({{"role", message.role}, {"content", message.content}});
+        if (!message.thought.empty()) messages.back()["thought"] = message.thought;
     }
     const Json json = {{"system", conversation.system}, {"messages", std::move(messages)}};
     fs::path part = file_;

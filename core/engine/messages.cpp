@@ -12,8 +12,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What templates can render; see ReplyParser.
-constexpr int kMostLevels = 200;
+/// More than calls that were read from a reply have.
+constexpr int kMostLevels = 110;
 
 Result<Json> parse_arguments(const ToolCall& call) {
     bool is_too_deep = false;
@@ -26,7 +26,7 @@ Result<Json> parse_arguments(const ToolCall& call) {
         return Error{
             ErrorCode::bad_argument,
             "the arguments of a tool call cannot be rendered: " + to_printable(call.arguments_json),
-            call.name, "a JSON object of at most 200 levels"};
+            call.name, "a JSON object of at most 110 levels"};
     return arguments;
 }
 

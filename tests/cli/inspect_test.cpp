@@ -44,6 +44,28 @@ TEST_CASE("hokku inspect: the JSON holds header, metadata and tensors", "[cli][q
     CHECK(json["tensors"][0]["bytes"] == 24);
 }
 
+TEST_CASE("hokku inspect: names the format of replies and where it was read", "[cli][quick]") {
+    const ScratchFolder folder;
+    const std::string path = (folder / "small.gguf").string();
+    small_file().write(path);
+    auto json = nlohmann::json::parse(run_hokku({"inspect", path, "--json"}).out);
+    CHECK(json["reply_format"]["name"] == "plain");
+    CHECK(json["reply_format"]["evidence"] == "the model has no chat template");
+    small_file().set_string("tokenizer.chat_template", "<tool_call> .. </think>").write(path);
+    json = nlohmann::json::parse(run_hokku({"inspect", path, "--json"}).out);
+    CHECK(json["reply_format"]["name"] == "hermes");
+    CHECK(json["reply_format"]["thoughts"] == true);
+    CHECK(json["reply_format"]["tool_calls"] == true);
+    CHECK(run_hokku({"inspect", path})
+              .out.find(
+                  "Replies: hermes (chat template: '<tool_call>'; thoughts: '</think>'), thoughts, "
+                  "tool calls\n") != std::string::npos);
+    small_file().set<uint32_t>("tokenizer.chat_template", 1).write(path);
+    const HokkuRun wrong = run_hokku({"inspect", path, "--json"});
+    CHECK(wrong.status == 0);
+    CHECK(nlohmann::json::parse(wrong.out)["reply_format"]["name"] == "unknown");
+}
+
 TEST_CASE("hokku inspect: names from a file cannot send control codes to the terminal",
           "[cli][quick]") {
     const ScratchFolder folder;

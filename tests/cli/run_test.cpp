@@ -40,6 +40,8 @@ TEST_CASE("hokku run: the JSON has every key of the contract", "[cli][quick]") {
     CHECK(result["text"].is_string());
     CHECK(result["tokens"].is_array());
     CHECK(result["tokens"].size() <= 5);
+    CHECK(result["thought"].is_string());
+    CHECK(result["tool_calls"].is_array());
     CHECK(result["stop_reason"].is_string());
     CHECK(result["seed"] == 10);  // Decimal.
     for (const char* key : {"prompt_tokens", "forward_tokens", "prefill_tok_s", "decode_tok_s",
@@ -380,4 +382,56 @@ TEST_CASE("hokku run: a real model fills in a schema", "[cli][model]") {
         CHECK(person.at("age").is_number_integer());
         CHECK(person.at("tags").is_array());
     }
+}
+
+TEST_CASE("hokku run: tools must be a list, and need a conversation", "[cli][quick]") {
+    const TinyFile tiny;
+    hokku::testing::write_file(tiny.folder / "object.json", "{}");
+    hokku::testing::write_file(tiny.folder / "broken.json", "[");
+    hokku::testing::write_file(tiny.folder / "none.json", "[]");
+    const auto run = [&](const std::string& file, const std::vector<std::string>& prompt) {
+        std::vector<std::string> all = {
+            "run", "-m", tiny.path, "-n", "2", "--tools", (tiny.folder / file).string()};
+        all.insert(all.end(), prompt.begin(), prompt.end());
+        return run_hokku(all);
+    };
+    CHECK(run("none.json", {"-p", "Hi"}).status == 0);
+    for (const char* file : {"object.json", "broken.json", "absent.json"}) {
+        const HokkuRun refused = run(file, {"-p", "Hi"});
+        INFO(refused.err);
+        CHECK(refused.status != 0);
+        CHECK(refused.err.find(file) != std::string::npos);
+    }
+    CHECK(run("none.json", {"--tokens", "1"}).status == 2);
+    CHECK(run("none.json", {"-p", "Hi", "--raw"}).status == 2);
+    CHECK(run_hokku({"run", "-p", "Hi", "--thought-budget", "-1"}).status == 2);
+}
+
+TEST_CASE("hokku run: a model's call is told as JSON", "[cli][model]") {
+    const auto model = find_model("qwen2");
+    if (!model) return report_skip("the qwen2 model is not here");
+    const ScratchFolder folder;
+    hokku::testing::write_file(folder / "tools.json", R"([{"type": "function", "function": {
+        "name": "get_weather", "description": "Get the current weather of a city",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}},
+                       "required": ["city"]}}}])");
+    const std::vector<std::string> arguments = {"run",
+                                                "-m",
+                                                model->string(),
+                                                "--temp",
+                                                "0",
+                                                "-n",
+                                                "60",
+                                                "-p",
+                                                "What is the weather in Paris?",
+                                                "--tools",
+                                                (folder / "tools.json").string()};
+    const json line = json::parse(run_hokku(arguments).out);
+    CHECK(line["tool_call"]["name"] == "get_weather");
+    CHECK(line["tool_call"]["arguments"] == json({{"city", "Paris"}}));
+    std::vector<std::string> with_json = arguments;
+    with_json.push_back("--json");
+    const json result = json::parse(run_hokku(with_json).out);
+    CHECK(result["tool_calls"][0] == line["tool_call"]);
+    CHECK(result["text"] == "");
 }

@@ -7,8 +7,30 @@
 
 namespace hokku::reply {
 
+namespace {
+
+bool is_shallow(std::string_view json) {
+    size_t depth = 0;
+    bool is_in_string = false;
+    for (size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (is_in_string && c == '\\') {
+            ++i;
+        } else if (c == '"') {
+            is_in_string = !is_in_string;
+        } else if (!is_in_string && (c == '{' || c == '[')) {
+            if (++depth > kMaxJsonDepth) return false;
+        } else if (!is_in_string && (c == '}' || c == ']') && depth > 0) {
+            --depth;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
 bool is_json(std::string_view text) {
-    return nlohmann::json::accept(text.begin(), text.end());
+    return is_shallow(text) && nlohmann::json::accept(text.begin(), text.end());
 }
 
 std::optional<std::string> decode_json_string(std::string_view text) {

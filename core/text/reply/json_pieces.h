@@ -10,10 +10,11 @@
 
 namespace hokku::reply {
 
-/// Deeper values are refused: chat templates do not render them.
-inline constexpr size_t kMaxJsonDepth = 200;
+/// Deeper values are refused: chat templates do not render them, and much of what is done with
+/// JSON takes stack for each level.
+inline constexpr size_t kMaxJsonDepth = 100;
 
-/// Well-formed JSON of any kind. Needs no stack per level.
+/// Well-formed JSON of any kind, of at most kMaxJsonDepth levels. Needs no stack per level.
 bool is_json(std::string_view text);
 /// The text of a JSON string with its quotes; nullopt if it is not one.
 std::optional<std::string> decode_json_string(std::string_view text);

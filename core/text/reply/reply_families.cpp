@@ -114,14 +114,23 @@ CallFormat gemma_call(std::string open, std::string close, std::string quote) {
             .quote = std::move(quote)};
 }
 
+CallFormat fenced_object() {
+    CallFormat format = json_calls("```json\n", "```");
+    format.is_fence = format.only_known_tools = true;
+    return format;
+}
+
+/// Small models forget the tags, as Qwen2.5-Coder 0.5B does (measured).
+std::vector<CallFormat> hermes_calls() {
+    return {json_calls("<tool_call>", "</tool_call>"), bare(CallSyntax::json), fenced_object()};
+}
+
 /// Gemma 1 to 3 have no markers of their own. Google's guide to function calling with Gemma asks
 /// for [f(a=1)] or {"name", "parameters"}; its examples for ```tool_code.
 std::vector<CallFormat> plain_gemma_calls() {
     CallFormat code{.syntax = CallSyntax::python, .open = "```tool_code\n", .close = "\n```"};
-    CallFormat object = json_calls("```json\n", "```");
-    code.is_fence = object.is_fence = true;
-    object.only_known_tools = true;
-    return {code, object, bare(CallSyntax::json), bare(CallSyntax::python)};
+    code.is_fence = true;
+    return {code, fenced_object(), bare(CallSyntax::json), bare(CallSyntax::python)};
 }
 
 /// Llama 3.1 to 3.3: an object without a marker, or behind <|python_tag|>; built-in tools as
@@ -214,9 +223,7 @@ std::vector<CallFamily> make_call_families() {
         {.name = "tool-calls",
          .markers = {"<tool_calls>", "</tool_calls>"},
          .calls = {json_calls("<tool_calls>", "</tool_calls>")}},
-        {.name = "hermes",
-         .markers = {"<tool_call>"},
-         .calls = {json_calls("<tool_call>", "</tool_call>")}},
+        {.name = "hermes", .markers = {"<tool_call>"}, .calls = hermes_calls()},
         {.name = "nemotron",
          .markers = {"<TOOLCALL>"},
          .calls = {json_calls("<TOOLCALL>", "</TOOLCALL>")}},

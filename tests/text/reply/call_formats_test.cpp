@@ -58,6 +58,14 @@ TEST_CASE("ReplyParser: Hermes and Qwen put a JSON object between tags", "[text]
           "begin: call00000 f\narguments: {\"a\": [1, {}]}\ncall: f {\"a\": [1, {}]}\n"
           "begin: call00001 g\narguments: {}\ncall: g {}\n"
           "begin: call00002 h\narguments: {\"a\":1}\ncall: h {\"a\":1}\n");
+    // Small models forget the tags.
+    const std::string object =
+        "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Zürich\", \"days\": 3}}";
+    CHECK(events("<tool_call>", object) == kBerlin);
+    CHECK(events("<tool_call>", "Sure:\n```json\n" + object + "\n```\n") ==
+          "answer: Sure:\n" + kBerlin);
+    CHECK(events("<tool_call>", "```json\n{\"name\": \"f\"}\n```") ==
+          "answer: ```json\n{\"name\": \"f\"}\n```\n");
     // The end of the reply stands for the closing tag.
     CHECK(events("<tool_call>", "<tool_call>{\"name\": \"g\", \"arguments\": {}}") ==
           "begin: call00000 g\narguments: {}\ncall: g {}\n");
