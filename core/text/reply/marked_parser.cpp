@@ -19,6 +19,10 @@ bool is_control(std::string_view marker) {
     return marker.starts_with(kControlSign);
 }
 
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 }  // namespace
 
 MarkedParser::MarkedParser(ReplyFormat format, ReplyOptions options, ReplySink& sink)
@@ -35,6 +39,7 @@ MarkedParser::MarkedParser(ReplyFormat format, ReplyOptions options, ReplySink& 
 }
 
 void MarkedParser::read_prompt(const ReplyOptions& options) {
+    if (!options.is_continued) take_marker_of_prompt(options.prompt_end);
     if (format_.thoughts.empty()) return;
     const ThoughtMarkers& thought = format_.thoughts.front();
     // The prompt is text: there the markers have no signs.
@@ -54,6 +59,24 @@ void MarkedParser::read_prompt(const ReplyOptions& options) {
         where_ = Where::start;
         is_thought_over_ = true;
     }
+}
+
+/// A template may begin a marker for the model: the reply goes on with it.
+void MarkedParser::take_marker_of_prompt(std::string_view prompt_end) {
+    std::string_view longest;
+    const auto try_marker = [&](const std::string& marker) {
+        for (size_t bytes = marker.size(); bytes > longest.size(); --bytes) {
+            const std::string_view start = std::string_view(marker).substr(0, bytes);
+            // A part of a token is none, and words may be content.
+            const bool is_whole = bytes == marker.size();
+            if (bytes < kLeastMarkerBytes || (!is_whole && is_control(marker))) break;
+            if (!is_whole && std::any_of(start.begin(), start.end(), is_letter)) continue;
+            if (prompt_end.ends_with(without_control_signs(start))) longest = start;
+        }
+    };
+    for (const CallFormat& call : format_.calls) try_marker(call.open);
+    for (const std::string& marker : format_.silent) try_marker(marker);
+    text_.append(longest);
 }
 
 /// Bytes that a marker may begin with, so that most text need not be looked at twice; and all
@@ -229,6 +252,14 @@ MarkedParser::Marker MarkedParser::read_marker() {
     const bool is_control_token = text_.at(0) == kControlSign;
     const bool is_code = fences_.is_inside() && !is_control_token;
     bool is_undecided = false;
+    for (const std::string& marker : format_.silent) {
+        const Fit fit = text_.fits(0, marker);
+        if (fit == Fit::yes) {
+            text_.read(marker.size());
+            return Marker::taken;
+        }
+        is_undecided = is_undecided || fit == Fit::maybe;
+    }
     for (size_t i = 0; i < readers_.size() && !is_code; ++i) {
         const CallFormat& format = format_.calls[i];
         if (format.open.empty() || (format.is_fence && !fences_.is_at_line_start())) continue;
@@ -236,14 +267,6 @@ MarkedParser::Marker MarkedParser::read_marker() {
         if (fit == Fit::yes) fit = readers_[i]->begins(text_, format.open.size());
         if (fit == Fit::yes && !is_undecided) {
             begin_call(i, format.open.size());
-            return Marker::taken;
-        }
-        is_undecided = is_undecided || fit == Fit::maybe;
-    }
-    for (const std::string& marker : format_.silent) {
-        const Fit fit = text_.fits(0, marker);
-        if (fit == Fit::yes) {
-            text_.read(marker.size());
             return Marker::taken;
         }
         is_undecided = is_undecided || fit == Fit::maybe;

@@ -28,10 +28,12 @@ class MarkedParser final : public ReplyParser {
     [[nodiscard]] std::string_view closing_text() const override;
 
   private:
+    static constexpr size_t kLeastMarkerBytes = 3;  ///< Fewer say nothing of a marker.
     enum class Where { start, thought, answer, call, broken_call };
     enum class Marker { taken, undecided, none };
 
     void read_prompt(const ReplyOptions& options);
+    void take_marker_of_prompt(std::string_view prompt_end);
     void collect_markers();
     // Each reads what it can; false when more text is needed.
     void advance();

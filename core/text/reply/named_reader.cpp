@@ -28,6 +28,9 @@ class NamedReader final : public StagedReader {
         while (place < in.size() && is_name_character(in.at(place))) ++place;
         if (place - begin > kLongestName) return Fit::no;
         if (place == begin) return place < in.size() ? Fit::no : in.fits(place, "name");
+        const std::string_view name = in.unread().substr(begin, place - begin);
+        if (format_.only_known_tools && place < in.size() && !tools_.has(name)) return Fit::no;
+        if (format_.only_known_tools && !tools_.has_prefix(name)) return Fit::no;
         const Fit ends = in.fits(place, format_.name_end);
         if (ends != Fit::no || format_.id_open.empty()) return ends;
         return in.fits(place, format_.id_open);

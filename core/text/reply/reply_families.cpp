@@ -70,6 +70,14 @@ CallFormat function_object() {
     return format;
 }
 
+/// >>>NAME and an object on the next line; the answer is for "all". The prompt ends with the first
+/// ">>>". Source: Functionary 3.2's chat template.
+CallFormat recipient_object() {
+    CallFormat format = named(">>>", "\n");
+    format.only_known_tools = true;
+    return format;
+}
+
 std::vector<CallFormat> deepseek_calls() {
     CallFormat format = named("<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>");
     format.close = "<｜tool▁calls▁end｜>";
@@ -242,6 +250,15 @@ std::vector<CallFamily> make_call_families() {
         {.name = "gigachat",
          .markers = {"'role': 'function call'", "role_sep"},
          .calls = {json_calls("<|message_sep|>\n\nfunction call<|role_sep|>\n", "")}},
+        // Granite 3 and Phi 4 mini.
+        {.name = "tool-call-list",
+         .markers = {"<|tool_call|>"},
+         .calls = {json_calls("<|tool_call|>", "")},
+         .silent = {"<|/tool_call|>"}},
+        {.name = "functionary-3.2",
+         .markers = {"<|start_header_id|>", "'>>>'"},
+         .calls = {recipient_object()},
+         .silent = {">>>all\n"}},
         {.name = "functionary-3.1", .markers = {"<function="}, .calls = {function_object()}},
         {.name = "llama-3",
          .markers = {"<|start_header_id|>", "\"parameters\""},

@@ -46,7 +46,7 @@ struct CallFormat {
     bool has_kind = false;            ///< named: a kind may come first, and the name on a line.
     bool is_fence = false;            ///< The open marker begins a line.
     bool ends_with_reply = false;     ///< python: whatever follows `open` is a program to run.
-    bool only_known_tools = false;    ///< json, python: only calls of tools that were offered.
+    bool only_known_tools = false;  ///< json, named, python: only calls of tools that were offered.
 };
 
 enum class Framing {

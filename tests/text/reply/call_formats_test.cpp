@@ -276,6 +276,25 @@ TEST_CASE("ReplyParser: Kimi, Command R, Apertus, LFM2, Nemotron and others",
                  "\"days\": 3}}]") == kBerlin);
 }
 
+TEST_CASE("ReplyParser: Granite 3, Phi 4 mini and Functionary 3.2", "[text][reply][quick]") {
+    const std::string object =
+        "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Zürich\", \"days\": 3}}";
+    CHECK(events("<|tool_call|>", "<|tool_call|>[" + object + "]") == kBerlin);
+    CHECK(events("<|tool_call|>", "<|tool_call|>[" + object + "]<|/tool_call|>") == kBerlin);
+
+    ReplyCase functionary = case_of("<|start_header_id|> '>>>'", kWeatherTools);
+    const std::string arguments = "{\"city\": \"Zürich\", \"days\": 3}";
+    CHECK(parse_reply(functionary, ">>>all\nI look.>>>get_weather\n" + arguments).events ==
+          "answer: I look.\n" + kBerlin);
+    CHECK(parse_reply(functionary, "In Python >>>x\nprints it.").events ==
+          "answer: In Python >>>x\nprints it.\n");
+    functionary.prompt_end = "<|start_header_id|>assistant<|end_header_id|>\n\n>>>";
+    CHECK(parse_reply(functionary, "get_weather\n" + arguments).events == kBerlin);
+    CHECK(parse_reply(functionary, "all\nHello.").events == "answer: Hello.\n");
+    functionary.tools_json = "null";
+    CHECK(parse_reply(functionary, "all\nHello.").events == "answer: Hello.\n");
+}
+
 TEST_CASE("ReplyParser: gpt-oss's messages and channels", "[text][reply][quick]") {
     const std::string source = "<|channel|> <|message|>";
     const std::string thought = "<|channel|>analysis<|message|>I think.\nSo.<|end|>";
