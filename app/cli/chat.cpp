@@ -25,6 +25,7 @@ struct ChatOptions {
     uint64_t cache_mb = ChatCache::kDefaultLimitBytes >> 20;
     uint32_t max_tokens = 0;
     std::optional<uint32_t> thought_budget;
+    Overflow overflow = Overflow::drop_oldest;
 };
 
 constexpr std::string_view kHelp =
@@ -64,17 +65,16 @@ class Chat {
           constraints_(std::move(constraints)),
           max_tokens_(options.max_tokens),
           thought_budget_(options.thought_budget),
+          overflow_(options.overflow),
           session_(session),
-          system_(options.system),
           is_interactive_(is_interactive) {
-        reset();
+        conversation_.system = options.system;
     }
 
     /// Goes on with a conversation that was kept. Another system message takes the old one's place.
     void resume(Conversation conversation) {
-        if (system_.empty()) system_ = std::move(conversation.system);
-        reset();
-        for (ChatMessage& message : conversation.messages) messages_.push_back(std::move(message));
+        if (!conversation_.system.empty()) conversation.system = conversation_.system;
+        conversation_ = std::move(conversation);
         session_->restore_context(*loaded_.engine);
     }
 
@@ -82,7 +82,7 @@ class Chat {
     void save_context() {
         if (session_ == nullptr || !is_changed_) return;
         GenerationRequest request;
-        request.messages = messages_;
+        request.messages = conversation_.prompt();
         const auto tokens = loaded_.engine->tokenize_request(request);
         if (tokens) session_->save_context(*loaded_.engine, *tokens);
     }
@@ -96,10 +96,9 @@ class Chat {
         const std::string rest = end == std::string::npos ? "" : line.substr(end + 1);
         if (command == "/quit" || command == "/exit") return false;
         if (command == "/reset") {
-            reset();
+            conversation_ = {conversation_.system, {}, {}};
         } else if (command == "/system") {
-            system_ = rest;
-            reset();
+            conversation_ = {rest, {}, {}};
         } else if (command == "/again") {
             return again();
         } else if (command == "/help") {
@@ -114,47 +113,45 @@ class Chat {
     [[nodiscard]] bool has_failed() const { return has_failed_; }
 
   private:
-    void reset() {
-        messages_.clear();
-        if (!system_.empty()) messages_.push_back({"system", system_});
-    }
-
     void save_conversation() {
         if (session_ == nullptr) return;
         is_changed_ = true;
-        Conversation conversation{system_, messages_};
-        if (!system_.empty()) conversation.messages.erase(conversation.messages.begin());
-        const Result<void> saved = session_->save(conversation);
+        const Result<void> saved = session_->save(conversation_);
         if (!saved) write_message(saved.error().message());
     }
 
     bool again() {
-        while (!messages_.empty() && messages_.back().role == "assistant") messages_.pop_back();
-        if (messages_.empty() || messages_.back().role != "user") {
-            write_message("there is no message to answer");
-            return true;
-        }
-        const std::string text = messages_.back().content;
-        messages_.pop_back();
-        return answer(text);
+        const auto& messages = conversation_.messages;
+        while (!messages.empty() && messages.back().role == "assistant")
+            conversation_.remove_last();
+        if (!messages.empty() && messages.back().role == "user") return reply();
+        write_message("there is no message to answer");
+        return true;
     }
 
     bool answer(const std::string& text) {
-        messages_.push_back({"user", text});
+        conversation_.add({"user", text});
+        return reply();
+    }
+
+    /// Answers the last message.
+    bool reply() {
         GenerationRequest request;
-        request.messages = messages_;
+        request.messages = conversation_.prompt();
         request.sampling = sampling_;
         request.constraints = constraints_;
         request.max_tokens = max_tokens_;
         request.thought_budget_tokens = thought_budget_;
+        request.overflow = overflow_;
         const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true, gap_);
         if (result.reason == StopReason::failed) {
-            messages_.pop_back();
+            conversation_.remove_last();
             has_failed_ = true;
             if (result.error) fail(*result.error);
             return true;
         }
-        messages_.push_back(assistant_message(result));
+        if (result.dropped) conversation_.set_prompt(result.dropped->remaining);
+        conversation_.add(assistant_message(result));
         if (has_text(result)) {
             write_result("\n");
             if (!is_interactive_) gap_ = "\n";
@@ -165,6 +162,7 @@ class Chat {
                        ")\033[0m\n");
         if (result.reason != StopReason::cancelled && !report_constraints(result))
             has_failed_ = true;
+        report_overflow(result);
         if (result.reason == StopReason::context_full) {
             write_message("the context is full; /reset starts a new conversation");
         }
@@ -176,9 +174,9 @@ class Chat {
     std::vector<ConstraintSpec> constraints_;
     uint32_t max_tokens_;
     std::optional<uint32_t> thought_budget_;
+    Overflow overflow_;
     const Session* session_;  // null: nothing is kept
-    std::string system_;
-    std::vector<ChatMessage> messages_;
+    Conversation conversation_;
     bool is_changed_ = false;  // since it was resumed
     bool is_interactive_;
     std::string gap_;  ///< Written before the next answer.
@@ -281,6 +279,7 @@ void add_chat(CLI::App& app, Action& chosen) {
         ->type_name("MB")
         ->capture_default_str()
         ->transform(is_whole(0, 1 << 30));
+    add_overflow_option(command, options->overflow);
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);
     command->callback([&chosen, options] { chosen = [options] { return chat(*options); }; });

@@ -44,6 +44,7 @@ Json continuation_json(const Continuation& continuation, const Tokenizer* tokeni
               {"stop_reason", stop_reason_name(result.reason)},
               {"seed", result.seed},
               {"meets_constraints", result.meets_constraints}};
+    if (!result.notice.empty()) json["notice"] = result.notice;
     if (tokenizer != nullptr) {
         json["logprobs"] = Json::array();
         for (const TokenLogprob& token : continuation.tokens)

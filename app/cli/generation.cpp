@@ -145,6 +145,17 @@ bool has_text(const GenerationResult& result) {
     return result.reason != StopReason::cancelled || !result.text.empty();
 }
 
+void report_overflow(const GenerationResult& result) {
+    if (!result.notice.empty()) write_message(result.notice);
+    if (!result.dropped || result.dropped->indices.empty()) return;
+    const size_t count = result.dropped->indices.size();
+    const std::string what =
+        count == 1 ? "the oldest message" : "the oldest " + std::to_string(count) + " messages";
+    write_message("the context was full: " + what +
+                  (result.dropped->summary.empty() ? " left out"
+                                                   : " summarised: " + result.dropped->summary));
+}
+
 std::string summary_of(const GenerationResult& result) {
     const GenerationStats& stats = result.stats;
     char text[256];

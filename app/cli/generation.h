@@ -45,6 +45,9 @@ std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, Genera
 /// False for what was interrupted before its first word.
 bool has_text(const GenerationResult& result);
 
+/// Says on stderr what the context no longer holds, and why it did not grow, if so.
+void report_overflow(const GenerationResult& result);
+
 /// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7", and why it stopped if not by itself.
 std::string summary_of(const GenerationResult& result);
 

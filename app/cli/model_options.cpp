@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <map>
 #include <sstream>
 
 #include "console.h"
@@ -85,6 +86,23 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
     command->add_flag("--exact", options.exact,
                       "Compute in float32 as the definition says; slow, for comparisons");
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");
+}
+
+void add_overflow_option(CLI::App* command, Overflow& overflow) {
+    static const std::map<std::string, Overflow> kNames = {
+        {"stop", Overflow::stop},
+        {"drop_oldest", Overflow::drop_oldest},
+        {"summarise", Overflow::summarise},
+        {"grow", Overflow::grow},
+    };
+    command
+        ->add_option_function<std::string>(
+            "--overflow", [&overflow](const std::string& name) { overflow = kNames.at(name); },
+            "What to do when the context is full: stop, drop_oldest (messages), summarise (them) "
+            "or grow (the context)")
+        ->type_name("HOW")
+        ->default_str(std::string(overflow_name(overflow)))
+        ->check(CLI::IsMember({"stop", "drop_oldest", "summarise", "grow"}));
 }
 
 Result<std::filesystem::path> find_model(const std::string& name_or_path) {

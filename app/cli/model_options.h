@@ -31,6 +31,9 @@ struct ModelOptions {
 /// Declares -m, -t, -c, --kv-type, --exact and --no-mmap.
 void add_model_options(CLI::App* command, ModelOptions& options);
 
+/// Declares --overflow.
+void add_overflow_option(CLI::App* command, Overflow& overflow);
+
 /// Accepts numbers from least to most, and keeps quiet about it in the help.
 CLI::Validator in_range(double least, double most);
 

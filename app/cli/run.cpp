@@ -39,6 +39,7 @@ struct RunOptions {
     uint32_t num_continuations = 1;
     std::optional<uint32_t> num_logprobs;
     std::optional<std::string> replacement;
+    Overflow overflow = Overflow::stop;
     bool raw = false, parse_special = false, json = false;
     bool prompt_cache_ro = false;
 };
@@ -64,6 +65,7 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     if (!constraints) return constraints.error();
     request.constraints = std::move(*constraints);
     request.max_tokens = options.max_tokens;
+    request.overflow = options.overflow;
     if (std::find(options.stop.begin(), options.stop.end(), "") != options.stop.end()) {
         return Error{ErrorCode::bad_argument, "the text to stop at is empty", "--stop", "text"};
     }
@@ -153,6 +155,7 @@ int show_one(const RunOptions& options, const LoadedModel& loaded,
         for (const ToolCall& call : result.tool_calls)
             write_json_line({{"tool_call", tool_call_json(call)}});
         write_message(summary_of(result));
+        report_overflow(result);
     }
     return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
 }
@@ -296,6 +299,7 @@ void add_run(CLI::App& app, Action& chosen) {
         ->type_name("N")
         ->transform(is_whole(0, 1000));
     add_model_options(command, options->model);
+    add_overflow_option(command, options->overflow);
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);
     command->callback([&chosen, options] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session.h"
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -19,28 +20,78 @@ Error wrong_file(const fs::path& path, const char* expected) {
     return {ErrorCode::bad_format, "this is not a saved conversation", path.string(), expected};
 }
 
-Result<Conversation> as_conversation(const Json& json, const fs::path& path) {
-    Conversation conversation;
-    if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array())
-        return wrong_file(path, "an object with \"messages\"");
-    const Json system = json.value("system", Json(""));
-    if (!system.is_string()) return wrong_file(path, "a string under \"system\"");
-    conversation.system = system.get<std::string>();
-    for (const Json& message : json["messages"]) {
+Result<std::vector<ChatMessage>> as_messages(const Json& json, const fs::path& path) {
+    std::vector<ChatMessage> messages;
+    if (!json.is_array()) return wrong_file(path, "a list of messages");
+    for (const Json& message : json) {
         const bool is_right = message.is_object() && message.contains("role") &&
                               message["role"].is_string() && message.contains("content") &&
                               message["content"].is_string();
         if (!is_right) return wrong_file(path, "messages with \"role\" and \"content\"");
-        conversation.messages.push_back(
+        messages.push_back(
             {message["role"].get<std::string>(), message["content"].get<std::string>()});
         const auto thought = message.find("thought");
         if (thought != message.end() && thought->is_string())
-            conversation.messages.back().thought = thought->get<std::string>();
+            messages.back().thought = thought->get<std::string>();
     }
+    return messages;
+}
+
+Json as_json(const std::vector<ChatMessage>& messages) {
+    Json list = Json::array();
+    for (const ChatMessage& message : messages) {
+        list.push_back({{"role", message.role}, {"content", message.content}});
+        if (!message.thought.empty()) list.back()["thought"] = message.thought;
+    }
+    return list;
+}
+
+bool is_same(const std::vector<ChatMessage>& a, const std::vector<ChatMessage>& b) {
+    return std::equal(
+        a.begin(), a.end(), b.begin(), b.end(), [](const ChatMessage& x, const ChatMessage& y) {
+            return x.role == y.role && x.content == y.content && x.thought == y.thought;
+        });
+}
+
+Result<Conversation> as_conversation(const Json& json, const fs::path& path) {
+    Conversation conversation;
+    if (!json.is_object() || !json.contains("messages"))
+        return wrong_file(path, "an object with \"messages\"");
+    const Json system = json.value("system", Json(""));
+    if (!system.is_string()) return wrong_file(path, "a string under \"system\"");
+    conversation.system = system.get<std::string>();
+    Result<std::vector<ChatMessage>> messages = as_messages(json["messages"], path);
+    if (!messages) return messages.error();
+    conversation.messages = std::move(*messages);
+    Result<std::vector<ChatMessage>> context =
+        as_messages(json.contains("context") ? json["context"] : json["messages"], path);
+    if (!context) return context.error();
+    conversation.context = std::move(*context);
     return conversation;
 }
 
 }  // namespace
+
+void Conversation::add(ChatMessage message) {
+    context.push_back(message);
+    messages.push_back(std::move(message));
+}
+
+void Conversation::remove_last() {
+    messages.pop_back();
+    context.pop_back();
+}
+
+std::vector<ChatMessage> Conversation::prompt() const {
+    std::vector<ChatMessage> prompt = context;
+    if (!system.empty()) prompt.insert(prompt.begin(), {"system", system});
+    return prompt;
+}
+
+void Conversation::set_prompt(std::vector<ChatMessage> remaining) {
+    if (!system.empty()) remaining.erase(remaining.begin());
+    context = std::move(remaining);
+}
 
 Result<Session> Session::open(const std::string& name, uint64_t cache_bytes) {
     Result<ChatCache> cache = ChatCache::open_default(cache_bytes);
@@ -76,12 +127,10 @@ Result<std::optional<Conversation>> Session::load() const {
 }
 
 Result<void> Session::save(const Conversation& conversation) const {
-    Json messages = Json::array();
-    for (const ChatMessage& message : conversation.messages) {
-        messages.push_back({{"role", message.role}, {"content", message.content}});
-        if (!message.thought.empty()) messages.back()["thought"] = message.thought;
+    Json json = {{"system", conversation.system}, {"messages", as_json(conversation.messages)}};
+    if (!is_same(conversation.messages, conversation.context)) {
+        json["context"] = as_json(conversation.context);
     }
-    const Json json = {{"system", conversation.system}, {"messages", std::move(messages)}};
     fs::path part = file_;
     part += ".part";
     std::ofstream file(part, std::ios::binary);

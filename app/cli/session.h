@@ -16,7 +16,15 @@ namespace hokku::cli {
 
 struct Conversation {
     std::string system;
-    std::vector<ChatMessage> messages;  ///< Without the system message.
+    std::vector<ChatMessage> messages;  ///< All that was said, without the system message.
+    std::vector<ChatMessage> context;   ///< What of it the model is still given.
+
+    void add(ChatMessage message);
+    void remove_last();
+    /// What the model is given, the system message in front.
+    [[nodiscard]] std::vector<ChatMessage> prompt() const;
+    /// What remained of prompt() when turns were dropped.
+    void set_prompt(std::vector<ChatMessage> remaining);
 };
 
 class Session {

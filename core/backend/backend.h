@@ -95,6 +95,9 @@ class Backend {
     /// Copies a block out, [kv_block_bytes()]; positions from num_tokens on read as zeros, as
     /// their memory may hold those of another text.
     virtual void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const;
+    /// More blocks; what those there hold stays. After an error all is as it was.
+    /// Errors : unsupported, out_of_memory.
+    virtual Result<void> grow_kv(uint32_t num_blocks);
     /// Copies a block in.
     virtual void write_block(uint32_t block, std::span<const std::byte> bytes);
     [[nodiscard]] virtual const BackendInfo& info() const = 0;

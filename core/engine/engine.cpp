@@ -57,6 +57,20 @@ std::string_view stop_reason_name(StopReason reason) {
     return "unknown";
 }
 
+std::string_view overflow_name(Overflow overflow) {
+    switch (overflow) {
+        case Overflow::stop:
+            return "stop";
+        case Overflow::drop_oldest:
+            return "drop_oldest";
+        case Overflow::summarise:
+            return "summarise";
+        case Overflow::grow:
+            return "grow";
+    }
+    return "unknown";
+}
+
 Result<void> LoadControl::report(double share) const {
     bool is_wanted = !stop.stop_requested();
     if (is_wanted && progress) {
@@ -154,6 +168,7 @@ Result<ModelInfo> Engine::Impl::load(const LoadOptions& options, const LoadContr
     loaded.info.load_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     session = std::make_unique<ModelSession>(std::move(loaded));
+    session->on_info_changed = [this] { publish(&session->loaded); };
     scheduler = std::make_unique<Scheduler>(*session);
     publish(&session->loaded);
     return session->loaded.info;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <exception>
+#include <utility>
 
 #include "base/try.h"
 #include "engine/call_user.h"
@@ -31,20 +32,26 @@ Generation::Generation(ModelSession& session, const GenerationRequest& request,
 
 Result<void> Generation::begin() {
     HOKKU_TRY(std::vector<TokenId> prompt, make_prompt(request_, *session_.loaded.text));
-    return begin_with(std::move(prompt));
+    HOKKU_CHECK(prepare());
+    if (request_.overflow != Overflow::stop) HOKKU_CHECK(shorten(prompt));
+    return is_summarising() ? Result<void>() : start_with(std::move(prompt));
 }
 
-Result<void> Generation::begin_with(std::vector<TokenId> prompt) {
+Result<void> Generation::prepare() {
     const LoadedModel& loaded = session_.loaded;
     const ModelInfo& info = loaded.info;
     HOKKU_TRY(TokenChooser chooser, TokenChooser::create(request_, session_));
     result_.seed = chooser.seed();
     chooser_.emplace(std::move(chooser));
     if (events_.on_token) logprobs_.emplace(info.num_vocab);
+    return {};
+}
 
+Result<void> Generation::start_with(std::vector<TokenId> prompt) {
+    const ModelInfo& info = session_.loaded.info;
     prompt_ = std::move(prompt);
     HOKKU_CHECK(validate_tokens(prompt_, info.num_vocab));
-    reply_.emplace(request_, events_, *loaded.text, result_);
+    reply_.emplace(request_, events_, *session_.loaded.text, result_);
     HOKKU_CHECK(reply_->begin(prompt_));
     result_.stats.prompt_tokens = static_cast<uint32_t>(prompt_.size());
     if (prompt_.size() > info.context_tokens)
@@ -72,8 +79,13 @@ void Generation::reserve_memory() {
 
 std::vector<TokenId> Generation::history() const {
     std::vector<TokenId> tokens = prompt_;
-    tokens.insert(tokens.end(), result_.tokens.begin(), result_.tokens.end());
+    tokens.insert(tokens.end(), tail().begin(), tail().end());
     return tokens;
+}
+
+std::span<const TokenId> Generation::tail() const {
+    if (summary_) return summary_->tokens;
+    return std::span(result_.tokens).subspan(num_replayed_);
 }
 
 // What remains of the prompt is evaluated by no fewer rows than the first time.
@@ -93,17 +105,20 @@ Result<void> Generation::open() {
         sequence_ = kv.open(tokens, static_cast<uint32_t>(tokens.size() - wanted));
     }
     if (is_untouched) stats.cached_tokens = sequence_.length();
-    if (is_opened_) return {};
+    if (is_opened_ || summary_) return {};
     is_opened_ = true;
     prefill_start_ = Clock::now();
     return call_user(events_.on_prefill, sequence_.length(), stats.prompt_tokens);
 }
 
 Result<void> Generation::join(const Generation& leader, std::span<const float> logits) {
-    HOKKU_CHECK(begin_with(leader.prompt_));
+    HOKKU_CHECK(prepare());
+    HOKKU_CHECK(start_with(leader.prompt_));
     assert(leader.sequence_.length() == prompt_.size() && "the leader is not at its prompt's end");
     auto forked = session_.kv.fork(leader.sequence_);
     if (forked.ok()) sequence_ = std::move(forked).value();
+    window_ = leader.window_;
+    if (leader.result_.dropped) HOKKU_CHECK(report_dropped());
     is_opened_ = true;
     result_.stats.cached_tokens = result_.stats.prompt_tokens;
     prefill_start_ = Clock::now();
@@ -113,21 +128,20 @@ Result<void> Generation::join(const Generation& leader, std::span<const float> l
 }
 
 uint32_t Generation::num_pending() const {
-    const size_t total = prompt_.size() + result_.tokens.size();
+    const size_t total = prompt_.size() + tail().size();
     return static_cast<uint32_t>(total - sequence_.length());
 }
 
 // Drawn tokens that are evaluated again go through in such numbers as round like single ones.
 Generation::Next Generation::next(uint32_t max_tokens) const {
     if (!is_prefilling()) {
-        const auto rest =
-            std::span<const TokenId>(result_.tokens).subspan(sequence_.length() - prompt_.size());
+        const auto rest = tail().subspan(sequence_.length() - prompt_.size());
         const size_t count =
             std::min({rest.size(), size_t{max_tokens}, size_t{session_.loaded.max_decode_rows}});
         return {rest.first(count), count == rest.size()};
     }
     const auto rest = std::span<const TokenId>(prompt_).subspan(sequence_.length());
-    if (rest.size() <= max_tokens) return {rest, !has_tokens()};
+    if (rest.size() <= max_tokens) return {rest, tail().empty()};
     const size_t left_over = rest.size() - max_tokens;
     const size_t least = session_.loaded.least_prefill_rows;
     return {rest.first(max_tokens - (left_over < least ? least - left_over : 0)), false};
@@ -135,10 +149,11 @@ Generation::Next Generation::next(uint32_t max_tokens) const {
 
 Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits) {
     result_.stats.forward_tokens += num_rows;
-    if (!has_tokens())
+    if (!has_tokens() && !summary_)
         HOKKU_CHECK(call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens));
     if (logits.empty()) return {};
     assert(num_pending() == 0 && "the position of the next token follows from what is stored");
+    if (summary_) return accept_summary_token(logits);
     return accept_token(logits);
 }
 
@@ -167,9 +182,9 @@ Result<void> Generation::accept_token(std::span<const float> logits) {
     if (!reply_->is_beside_answer() && chooser_->is_finished())
         return finish(StopReason::end_of_generation);
     if (result_.tokens.size() == request_.max_tokens) return finish(StopReason::max_tokens);
-    if (sequence_.length() == session_.loaded.info.context_tokens)
-        return finish(StopReason::context_full);
-    return {};
+    if (sequence_.length() < session_.loaded.info.context_tokens) return {};
+    HOKKU_TRY(const bool goes_on, make_room());
+    return goes_on ? Result<void>() : finish(StopReason::context_full);
 }
 
 Result<void> Generation::report_token(std::span<const float> logits, TokenId token) {
@@ -181,8 +196,10 @@ Result<void> Generation::report_token(std::span<const float> logits, TokenId tok
 }
 
 size_t Generation::num_left() const {
-    const size_t num_stored = prompt_.size() + result_.tokens.size();
-    const size_t room = session_.loaded.info.context_tokens + 1 - num_stored;
+    const size_t context = session_.loaded.info.context_tokens;
+    size_t room = context + 1 - (prompt_.size() + tail().size());
+    const bool may_make_room = window_ ? window_->can_drop() : request_.overflow == Overflow::grow;
+    if (may_make_room && !is_stuck_) room = context;
     if (request_.max_tokens == 0) return room;
     return std::min(room, request_.max_tokens - result_.tokens.size());
 }

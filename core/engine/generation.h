@@ -12,9 +12,11 @@
 #include "engine/model_session.h"
 #include "engine/reply_reader.h"
 #include "engine/token_chooser.h"
+#include "engine/turn_window.h"
 #include "hokku/engine.h"
 #include "kv/kv_cache.h"
 #include "sampling/logprobs.h"
+#include "sampling/sampler.h"
 
 namespace hokku {
 
@@ -22,7 +24,11 @@ namespace hokku {
 /// In between, suspend() gives its blocks back and open() takes up again where it was: what is no
 /// longer cached is evaluated again, by steps that round as the first ones did.
 ///
-/// Threads: the inference thread only. accept() does not allocate once the prompt is through.
+/// When the context is full and the request says so, it drops turns (TurnWindow): then it has a new
+/// prompt, with the answer so far at its end. A summary is a text that it writes before that.
+///
+/// Threads: the inference thread only. accept() does not allocate once the prompt is through, but
+///          for overflows.
 class Generation {
   public:
     using Clock = std::chrono::steady_clock;
@@ -61,13 +67,25 @@ class Generation {
     [[nodiscard]] const Sequence& sequence() const { return sequence_; }
     /// Tokens to be evaluated before the next one can be drawn.
     [[nodiscard]] uint32_t num_pending() const;
-    /// The prompt and what was drawn. Allocates.
+    /// All tokens that are to be in the context. Allocates.
     [[nodiscard]] std::vector<TokenId> history() const;
     [[nodiscard]] GenerationResult take_result();
 
+    /// Whether logits belong to a text of its own that comes before the answer.
+    [[nodiscard]] bool is_summarising() const { return summary_.has_value(); }
+
   private:
-    Result<void> begin_with(std::vector<TokenId> prompt);
+    /// A summary that is being written.
+    struct Summary {
+        Sampler sampler;
+        std::vector<TokenId> tokens;
+        size_t most_tokens;
+    };
+    Result<void> prepare();
+    Result<void> start_with(std::vector<TokenId> prompt);
     void reserve_memory();
+    /// What was drawn behind prompt_.
+    [[nodiscard]] std::span<const TokenId> tail() const;
     Result<void> accept_token(std::span<const float> logits);
     Result<TokenId> choose_token(std::span<const float> logits);
     Result<void> report_token(std::span<const float> logits, TokenId token);
@@ -76,16 +94,34 @@ class Generation {
     /// The most tokens that may still be drawn.
     [[nodiscard]] size_t num_left() const;
 
+    // Overflow.
+    /// Before the answer: makes room for a prompt, or less of it. May begin a summary.
+    Result<void> shorten(std::vector<TokenId>& prompt);
+    /// Within the answer. False: there is no way.
+    Result<bool> make_room();
+    Result<bool> grow(size_t least_tokens);
+    /// False: there can be none.
+    bool begin_summary();
+    Result<void> accept_summary_token(std::span<const float> logits);
+    Result<void> end_summary();
+    Result<void> go_on_with(std::vector<TokenId> prompt);
+    Result<void> report_dropped();
+
     ModelSession& session_;
     const GenerationRequest& request_;
     const GenerationEvents& events_;
 
     std::vector<TokenId> prompt_;
+    size_t num_replayed_ = 0;  ///< Tokens of the answer at the end of prompt_.
     Sequence sequence_;
     std::optional<TokenChooser> chooser_;
     std::optional<LogprobReader> logprobs_;
     std::optional<ReplyReader> reply_;
     TokenLogprob token_event_;  ///< Reused for each token.
+
+    std::optional<TurnWindow> window_;  ///< Where turns may be dropped.
+    std::optional<Summary> summary_;    ///< While it is being written.
+    bool is_stuck_ = false;             ///< No more room can be made.
 
     GenerationResult result_;
     bool is_finished_ = false;

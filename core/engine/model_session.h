@@ -3,6 +3,7 @@
 // by the inference thread alone.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -37,6 +38,7 @@ struct ModelSession {
     LoadedModel loaded;
     KvCache kv;
     StepRunner runner;
+    std::function<void()> on_info_changed;  ///< Of the engine; may be empty.
 
   private:
     std::shared_ptr<const ConstraintVocabulary> vocabulary_;  // shared with constraints

@@ -263,7 +263,9 @@ void Scheduler::take_logits(std::span<Entry* const> entries, std::span<const flo
         const auto own = logits.first(count);
         logits = logits.subspan(count);
         attempt(*entry, [&] { return entry->generation.accept(entry->num_rows, own); });
-        if (count > 0 && !entry->followers.empty()) start_followers(*entry, own);
+        // A summary comes before the prompt that they share.
+        if (entry->generation.has_tokens() && !entry->followers.empty())
+            start_followers(*entry, own);
     }
 }
 

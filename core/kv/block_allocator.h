@@ -16,6 +16,8 @@ class BlockAllocator {
   public:
     explicit BlockAllocator(uint32_t num_blocks);
 
+    /// More blocks, all free. Allocates.
+    void grow(uint32_t num_blocks);
     /// A free block with one reference; nullopt when all are in use.
     [[nodiscard]] std::optional<uint32_t> allocate();
     /// One more reference. Needs a block in use.

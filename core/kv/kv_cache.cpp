@@ -195,6 +195,11 @@ void KvCache::release(Sequence& sequence) {
     sequence.cache_ = nullptr;
 }
 
+void KvCache::grow(uint32_t num_blocks) {
+    allocator_.grow(num_blocks);
+    tree_.grow();
+}
+
 void KvCache::clear() {
     while (tree_.evict_one()) {
     }

@@ -73,6 +73,8 @@ class KvCache {
     void append(Sequence& sequence, std::span<const int32_t> tokens);
     /// What the destructor does.
     void release(Sequence& sequence);
+    /// More blocks, as the backend has them now. Allocates.
+    void grow(uint32_t num_blocks);
     /// Forgets all cached blocks that no sequence uses.
     void clear();
 

@@ -13,6 +13,11 @@ PrefixTree::PrefixTree(BlockAllocator& allocator, uint32_t block_tokens)
       nodes_(allocator.num_blocks()),
       tokens_(size_t{allocator.num_blocks()} * block_tokens, 0) {}
 
+void PrefixTree::grow() {
+    nodes_.resize(allocator_.num_blocks());
+    tokens_.resize(size_t{allocator_.num_blocks()} * block_tokens_, 0);
+}
+
 std::span<const int32_t> PrefixTree::tokens(uint32_t block) const {
     return {tokens_.data() + size_t{block} * block_tokens_, nodes_[block].num_tokens};
 }

@@ -25,6 +25,9 @@ class PrefixTree {
     /// `allocator` must outlive the tree.
     PrefixTree(BlockAllocator& allocator, uint32_t block_tokens);
 
+    /// Follows the allocator. Allocates.
+    void grow();
+
     struct Match {
         uint32_t block = kNone;
         uint32_t num_tokens = 0;

@@ -150,3 +150,56 @@ TEST_CASE("hokku run --prompt-cache: a prompt is evaluated once", "[cli][quick]"
     CHECK(json::parse(broken.out)["tokens"] == begun["tokens"]);
     CHECK(run_hokku({"run", "-p", "x", "--prompt-cache-ro"}).status == 2);
 }
+
+TEST_CASE("hokku chat --overflow: says what is left out, and keeps the rest", "[cli][quick]") {
+    const Home home;
+    const std::string lines = "one two three four\nfive six seven eight\nnine ten\neleven\n";
+    const auto chat = [&](const std::string& how, const std::string& name) {
+        return home.chat(lines, name, {"-c", "64", "--overflow", how});
+    };
+    const HokkuRun dropped = chat("drop_oldest", "a");
+    INFO(dropped.err);
+    CHECK(dropped.status == 0);
+    CHECK(dropped.err.find("the oldest ") != std::string::npos);
+    CHECK(dropped.err.find(" left out") != std::string::npos);
+    const json kept = json::parse(read_all(home.conversation("a")));
+    CHECK(kept["messages"].size() == 8);
+    REQUIRE(kept.contains("context"));
+    CHECK(kept["context"].size() < 8);
+    CHECK(kept["context"].back() == kept["messages"].back());
+    // Goes on from there.
+    const HokkuRun next = home.chat("twelve\n", "a", {"-c", "64"});
+    CHECK(next.status == 0);
+    CHECK(next.err.find("read again") == std::string::npos);
+    CHECK(json::parse(read_all(home.conversation("a")))["messages"].size() == 10);
+
+    const HokkuRun stopped = chat("stop", "b");
+    CHECK(stopped.status == 1);
+    CHECK(stopped.err.find("the context holds 64") != std::string::npos);
+    const HokkuRun grown = chat("grow", "c");
+    INFO(grown.err);
+    CHECK(grown.status == 0);
+    CHECK(grown.err.find("left out") == std::string::npos);
+    const HokkuRun roomy = home.chat(lines, "d", {"-c", "256"});
+    CHECK(grown.out == roomy.out);
+    CHECK(chat("forget", "e").status == 2);
+}
+
+TEST_CASE("hokku run --overflow grow: writes to the end of the model's own context",
+          "[cli][quick]") {
+    const Home home;
+    const auto run = [&](const std::string& how, const std::string& context) {
+        return json::parse(run_hokku({"run", "-m", (home.folder / "tiny.gguf").string(), "--tokens",
+                                      "10,20,30", "--temp", "0", "--json", "-c", context,
+                                      "--logit-bias", "260=-inf", "--overflow", how})
+                               .out);
+    };
+    const json whole = run("stop", "256");
+    CHECK(whole["stop_reason"] == "context_full");
+    CHECK(whole["tokens"].size() == 254);
+    CHECK(run("stop", "64")["tokens"].size() == 62);
+    const json grown = run("grow", "64");
+    CHECK(grown["stop_reason"] == "context_full");
+    CHECK(grown["tokens"] == whole["tokens"]);
+    CHECK(grown["notice"].get<std::string>().find("up to 256 tokens") != std::string::npos);
+}

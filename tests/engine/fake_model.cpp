@@ -2,6 +2,7 @@
 #include "engine/fake_model.h"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
 namespace hokku::testing {
@@ -66,6 +67,20 @@ class FakeBackend : public Backend {
         ++control_->num_copies;
         std::copy_n(slots_.begin() + static_cast<ptrdiff_t>(from * kKvBlockTokens), kKvBlockTokens,
                     slots_.begin() + static_cast<ptrdiff_t>(to * kKvBlockTokens));
+    }
+    uint64_t kv_block_bytes() const override { return kKvBlockTokens * sizeof(Slot); }
+    void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const override {
+        std::fill(out.begin(), out.end(), std::byte{0});
+        std::memcpy(out.data(), &slots_[size_t{block} * kKvBlockTokens], num_tokens * sizeof(Slot));
+    }
+    void write_block(uint32_t block, std::span<const std::byte> bytes) override {
+        std::memcpy(&slots_[size_t{block} * kKvBlockTokens], bytes.data(), bytes.size());
+    }
+    Result<void> grow_kv(uint32_t num_blocks) override {
+        if (!control_->can_grow) return Error{ErrorCode::out_of_memory, "no memory", "fake", ""};
+        slots_.resize(size_t{num_blocks} * kKvBlockTokens, Slot{-1, 0});
+        history_.resize(slots_.size());
+        return {};
     }
     const BackendInfo& info() const override { return info_; }
 
@@ -153,6 +168,7 @@ class FakeLoader : public ModelLoader {
         loaded.info.path = options.path;
         loaded.info.num_vocab = fake_token::num_vocab;
         loaded.info.context_tokens = control_->context_tokens;
+        loaded.info.trained_context = control_->trained_context;
         loaded.num_kv_blocks = control_->num_kv_blocks;
         if (loaded.num_kv_blocks == 0)
             loaded.num_kv_blocks = (control_->context_tokens - 1) / kKvBlockTokens + 2;

@@ -46,6 +46,8 @@ Script answering(std::string text);
 struct FakeControl {
     Script script = fake_logits;
     uint32_t context_tokens = 512;
+    uint32_t trained_context = 0;
+    bool can_grow = true;
     uint32_t num_kv_blocks = 0;  ///< 0: one more than the context needs.
     uint32_t max_step_tokens = 16;
     uint32_t max_step_logits = 4;

@@ -259,6 +259,25 @@ void CpuBackend::copy_block(uint32_t from, uint32_t to) {
     for (const auto& rank : ranks_) rank->memory.kv.copy_block(from, to);
 }
 
+Result<void> CpuBackend::grow_kv(uint32_t num_blocks) {
+    std::vector<KvPool> pools;
+    for (const auto& rank : ranks_) {
+        HOKKU_TRY(KvPool pool, KvPool::create(rank->shard.spec, options_.kv_type, num_blocks));
+        pools.push_back(std::move(pool));
+    }
+    // What LongRoPE takes does not change by this.
+    if (options_.context_tokens == 0)
+        options_.context_tokens = options_.num_kv_blocks * kKvBlockTokens;
+    options_.num_kv_blocks = num_blocks;
+    info_.kv_bytes = 0;
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+        pools[i].take_blocks_of(ranks_[i]->memory.kv);
+        ranks_[i]->memory.kv = std::move(pools[i]);
+        info_.kv_bytes += ranks_[i]->memory.kv.bytes();
+    }
+    return {};
+}
+
 uint64_t CpuBackend::kv_block_bytes() const {
     return KvPool::block_bytes(model_.spec(), options_.kv_type);
 }

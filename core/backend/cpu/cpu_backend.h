@@ -27,6 +27,7 @@ class CpuBackend final : public Backend {
     void copy_block(uint32_t from, uint32_t to) override;
     [[nodiscard]] uint64_t kv_block_bytes() const override;
     void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const override;
+    Result<void> grow_kv(uint32_t num_blocks) override;
     void write_block(uint32_t block, std::span<const std::byte> bytes) override;
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
 

@@ -107,6 +107,15 @@ void KvPool::copy_block(uint32_t from, uint32_t to) {
     }
 }
 
+void KvPool::take_blocks_of(const KvPool& smaller) {
+    assert(smaller.num_blocks_ <= num_blocks_ && smaller.layers_.size() == layers_.size());
+    for (size_t i = 0; i < layers_.size(); ++i) {
+        const Layer& from = smaller.layers_[i];
+        std::memcpy(layers_[i].keys, from.keys, from.key_stride * smaller.num_blocks_);
+        std::memcpy(layers_[i].values, from.values, from.value_stride * smaller.num_blocks_);
+    }
+}
+
 void KvPool::read_layer(uint32_t layer, uint32_t block, uint32_t num_tokens, std::byte* keys,
                         std::byte* values) const {
     assert(block < num_blocks_ && "the engine owns only blocks of the pool");

@@ -25,6 +25,8 @@ class KvPool {
 
     [[nodiscard]] KvPages pages(uint32_t layer, const uint32_t* blocks) const;
     void copy_block(uint32_t from, uint32_t to);
+    /// Copies all blocks of a smaller pool of the same model and type to the same places.
+    void take_blocks_of(const KvPool& smaller);
     /// One layer's part of Backend::read_block and write_block, for the heads of this pool.
     void read_layer(uint32_t layer, uint32_t block, uint32_t num_tokens, std::byte* keys,
                     std::byte* values) const;

@@ -86,6 +86,16 @@ enum class StopReason {
 /// "end", "stop", "length", "context_full", "cancelled", "failed".
 std::string_view stop_reason_name(StopReason reason);
 
+/// What happens when a conversation no longer fits its context, before the answer or within it.
+enum class Overflow {
+    stop,         ///< A prompt that is too long is an error; an answer ends as context_full.
+    drop_oldest,  ///< The oldest turns are left out; system messages and the last turn stay.
+    summarise,    ///< Likewise, but a summary by the model stands in their place.
+    grow,         ///< The context is made longer, as far as memory and the model allow, then stop.
+};
+/// "stop", "drop_oldest", "summarise", "grow".
+std::string_view overflow_name(Overflow overflow);
+
 struct GenerationRequest {
     /// Exactly one of the three: a conversation (rendered with the model's template), raw text, or
     /// token ids.
@@ -106,6 +116,8 @@ struct GenerationRequest {
     SamplingOptions sampling;
     std::vector<ConstraintSpec> constraints;  ///< What the text must look like; all must hold.
     uint32_t max_tokens = 0;                  ///< 0: until the context is full.
+    /// Turns are dropped of `messages` only; other prompts stop. Growing is for all of them.
+    Overflow overflow = Overflow::stop;
     /// Not empty ones; the answer ends before the first.
     std::vector<std::string> stop_strings;
     uint32_t num_top_logprobs = 0;    ///< With each token, this many alternatives (0: none).
@@ -132,6 +144,15 @@ struct GenerationStats {
     double peak_memory_mb = 0;  ///< Of the process.
 };
 
+/// What of a conversation is no longer in the context.
+struct DroppedTurns {
+    std::vector<size_t> indices;  ///< Of the request's messages, ascending.
+    std::string summary;          ///< What stands in their place; empty: nothing.
+    /// The messages that the prompt was made of instead, the summary in front of the first user's.
+    /// A conversation that goes on from these need not drop the same turns each time.
+    std::vector<ChatMessage> remaining;
+};
+
 struct GenerationResult {
     std::string text;  ///< The answer: without thoughts and calls.
     std::string thought;
@@ -141,6 +162,8 @@ struct GenerationResult {
     std::optional<Error> error;  ///< Set when reason is failed.
     /// false: the text ended before it met the constraints (max_tokens, a stop string, ...).
     bool meets_constraints = true;
+    std::optional<DroppedTurns> dropped;  ///< As the last on_dropped() had it.
+    std::string notice;  ///< Why the context could not be made longer; to be shown.
     uint64_t seed = 0;
     GenerationStats stats;
 };
@@ -165,6 +188,9 @@ struct GenerationEvents {
     std::function<void(const ToolCallPiece& piece)> on_tool_call_piece;
     std::function<void(const ToolCall& call)> on_tool_call;   ///< Complete; check its problem.
     std::function<void(const TokenLogprob& token)> on_token;  ///< Before its text.
+    /// Turns have been dropped, all of them so far; the answer goes on without them.
+    std::function<void(const DroppedTurns& dropped)> on_dropped;
+    std::function<void(uint32_t context_tokens)> on_grown;  ///< The context is longer now.
     std::function<void(const GenerationResult& result)> on_finished;  ///< Always, exactly once.
 };
 

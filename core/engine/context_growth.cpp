@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/context_growth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/try.h"
+
+namespace hokku {
+namespace {
+
+uint32_t num_blocks_for(uint64_t tokens) {
+    return static_cast<uint32_t>((tokens - 1) / kKvBlockTokens + 2);
+}
+
+/// The longest context that the model and what is stored of it allow.
+uint32_t longest_context(const LoadedModel& loaded) {
+    const ModelInfo& info = loaded.info;
+    uint32_t longest = info.trained_context > 0 ? info.trained_context : info.context_tokens;
+    if (loaded.model == nullptr) return longest;
+    for (const RopeSpec& rope : loaded.model->spec().ropes)
+        if (!rope.long_inv_freq.empty() && info.context_tokens <= rope.long_above_context)
+            longest = std::min(longest, rope.long_above_context);
+    return longest;
+}
+
+Error cannot_grow(std::string why, uint32_t context_tokens) {
+    return {ErrorCode::limit_exceeded, std::move(why), "context",
+            fmt::format("{} tokens, as it is", context_tokens)};
+}
+
+}  // namespace
+
+Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
+                          const SystemMemory& memory) {
+    LoadedModel& loaded = session.loaded;
+    ModelInfo& info = loaded.info;
+    const uint64_t block_bytes = loaded.backend->kv_block_bytes();
+    if (block_bytes == 0)
+        return Error{ErrorCode::unsupported, "this device cannot make the context longer",
+                     info.device, ""};
+    const uint32_t longest = longest_context(loaded);
+    uint64_t wanted = std::min<uint64_t>(
+        longest, std::max<uint64_t>(uint64_t{2} * info.context_tokens, least_tokens));
+    if (wanted <= info.context_tokens || wanted < least_tokens)
+        return cannot_grow(
+            fmt::format("the context cannot grow: the model goes up to {} tokens", longest),
+            info.context_tokens);
+    if (memory.available_bytes > 0) {
+        // The old pool is there until it is copied. A twentieth stays free, as when loading.
+        const uint64_t budget = memory.available_bytes - memory.available_bytes / 20;
+        const uint64_t fitting = budget / block_bytes;
+        if (fitting < num_blocks_for(wanted))
+            wanted = fitting < 2 ? 0 : (fitting - 1) * kKvBlockTokens;
+        if (wanted <= info.context_tokens || wanted < least_tokens)
+            return cannot_grow(
+                fmt::format("the context cannot grow: {} MiB of memory are available",
+                            memory.available_bytes >> 20),
+                info.context_tokens);
+    }
+    const uint32_t num_blocks = num_blocks_for(wanted);
+    HOKKU_CHECK(loaded.backend->grow_kv(num_blocks));
+    session.kv.grow(num_blocks);
+    loaded.num_kv_blocks = num_blocks;
+    info.context_tokens = static_cast<uint32_t>(wanted);
+    info.kv_bytes = loaded.backend->info().kv_bytes;
+    if (session.on_info_changed) session.on_info_changed();
+    return {};
+}
+
+}  // namespace hokku

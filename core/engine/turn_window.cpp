@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/turn_window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/try.h"
+#include "base/utf8.h"
+
+namespace hokku {
+namespace {
+
+constexpr std::string_view kThoughtsBegin = "<think>", kThoughtsEnd = "</think>";
+
+/// The template's variables, with thoughts switched off where a model can: they would take the
+/// tokens that the summary is given.
+std::string without_thinking(const std::string& kwargs_json) {
+    auto kwargs = nlohmann::ordered_json::parse(kwargs_json, nullptr, false);
+    if (!kwargs.is_object()) return kwargs_json;
+    kwargs["enable_thinking"] = false;
+    return kwargs.dump();
+}
+
+std::string note_of(const std::string& summary) {
+    return summary.empty() ? std::string()
+                           : fmt::format("[Summary of the conversation so far: {}]\n\n", summary);
+}
+
+std::string_view name_of(const std::string& role) {
+    if (role == "user") return "User";
+    if (role == "assistant") return "Assistant";
+    return role;
+}
+
+}  // namespace
+
+TurnWindow::TurnWindow(const GenerationRequest& request, const ModelText& text)
+    : text_(&text), draft_(request), messages_(std::exchange(draft_.messages, {})) {
+    while (num_system_ < messages_.size() && messages_[num_system_].role == "system") ++num_system_;
+    for (size_t i = num_system_; i < messages_.size(); ++i)
+        if (i == num_system_ || messages_[i].role == "user") turns_.push_back(i);
+}
+
+std::vector<ChatMessage> TurnWindow::kept_without(size_t num_turns) const {
+    const auto at = [&](size_t index) {
+        return messages_.begin() + static_cast<std::ptrdiff_t>(index);
+    };
+    std::vector<ChatMessage> kept(messages_.begin(), at(num_system_));
+    if (turns_.empty()) return kept;
+    kept.insert(kept.end(), at(turns_[num_turns]), messages_.end());
+    if (!summary_.empty()) {
+        std::string& content = kept[num_system_].content;
+        content.insert(0, note_of(summary_));
+    }
+    return kept;
+}
+
+Result<std::vector<TokenId>> TurnWindow::make_prompt_without(size_t num_turns) const {
+    GenerationRequest request = draft_;
+    request.messages = kept_without(num_turns);
+    return hokku::make_prompt(request, *text_);
+}
+
+Result<std::vector<TokenId>> TurnWindow::make_prompt() const {
+    return make_prompt_without(num_dropped_);
+}
+
+Result<std::vector<TokenId>> TurnWindow::drop_to(size_t most_tokens) {
+    assert(can_drop());
+    // The fewest turns that must go are in [fewest, most].
+    size_t fewest = num_dropped_ + 1, most = turns_.size() - 1;
+    HOKKU_TRY(std::vector<TokenId> prompt, make_prompt_without(most));
+    while (fewest < most) {
+        const size_t middle = fewest + (most - fewest) / 2;
+        HOKKU_TRY(std::vector<TokenId> longer, make_prompt_without(middle));
+        if (longer.size() > most_tokens) {
+            fewest = middle + 1;
+        } else {
+            most = middle;
+            prompt = std::move(longer);
+        }
+    }
+    num_dropped_ = most;
+    return prompt;
+}
+
+std::string TurnWindow::transcript(size_t most_bytes_each) const {
+    std::string text;
+    if (!summary_.empty()) text += "Summary of what came before: " + summary_ + "\n\n";
+    for (size_t i = turns_[num_summarised_]; i < turns_[num_dropped_]; ++i) {
+        const ChatMessage& message = messages_[i];
+        const size_t num_bytes = utf8_prefix_bytes(message.content, most_bytes_each);
+        text += name_of(message.role);
+        text += ": ";
+        text.append(message.content, 0, num_bytes);
+        text += num_bytes < message.content.size() ? " ...\n\n" : "\n\n";
+    }
+    return text;
+}
+
+Result<std::vector<TokenId>> TurnWindow::make_summary_prompt(size_t most_tokens,
+                                                             size_t summary_tokens) const {
+    size_t longest = 0;
+    for (size_t i = turns_[num_summarised_]; i < turns_[num_dropped_]; ++i)
+        longest = std::max(longest, messages_[i].content.size());
+    // Tokens have a byte at least, but for a few that stand for none.
+    constexpr size_t kLeastBytes = 16;
+    for (size_t bytes = std::min(longest, 32 * most_tokens);; bytes /= 2) {
+        GenerationRequest request;
+        request.now = draft_.now;
+        request.template_kwargs_json = without_thinking(draft_.template_kwargs_json);
+        request.messages = {
+            {"user",
+             fmt::format(
+                 "Below is the beginning of a conversation. Summarise it in at most {} words, in "
+                 "the language of the conversation. Keep names, numbers, facts, decisions and "
+                 "questions that are still open. Write nothing but the summary.\n\n---\n\n{}---",
+                 std::max<size_t>(summary_tokens / 2, 10), transcript(bytes))}};
+        HOKKU_TRY(std::vector<TokenId> prompt, hokku::make_prompt(request, *text_));
+        if (prompt.size() <= most_tokens) return prompt;
+        if (bytes <= kLeastBytes)
+            return Error{ErrorCode::limit_exceeded,
+                         "the turns to be summarised do not fit the context", "messages", ""};
+    }
+}
+
+void TurnWindow::set_summary(std::string summary) {
+    summary_ = std::move(summary);
+    num_summarised_ = num_dropped_;
+}
+
+DroppedTurns TurnWindow::dropped() const {
+    DroppedTurns dropped;
+    for (size_t i = num_system_; !turns_.empty() && i < turns_[num_dropped_]; ++i)
+        dropped.indices.push_back(i);
+    dropped.summary = summary_;
+    dropped.remaining = kept_without(num_dropped_);
+    return dropped;
+}
+
+OverflowLimits overflow_limits(uint32_t context_tokens, uint32_t max_tokens) {
+    const size_t context = context_tokens, quarter = std::max<size_t>(context / 4, 1);
+    const size_t answer = max_tokens > 0 ? std::min<size_t>(max_tokens, quarter) : quarter;
+    return {.most_prompt = context - std::min(context - 1, answer),
+            .wanted_prompt = context / 2,
+            .summary_tokens = std::clamp<size_t>(context / 8, 16, 512)};
+}
+
+std::string clean_summary(std::string text) {
+    const size_t thoughts = text.rfind(kThoughtsEnd);
+    if (thoughts != std::string::npos) text.erase(0, thoughts + kThoughtsEnd.size());
+    text.resize(std::min(text.size(), text.find(kThoughtsBegin)));  // without end: cut off
+    constexpr std::string_view kSpace = " \t\r\n";
+    const size_t begin = text.find_first_not_of(kSpace);
+    if (begin == std::string::npos) return {};
+    return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+}  // namespace hokku
