@@ -125,7 +125,8 @@ Result<void> Generation::accept_summary_token(std::span<const float> logits) {
     if (!is_end_token(token)) summary_->tokens.push_back(token);
     if (!is_end_token(token) && summary_->tokens.size() < summary_->most_tokens) return {};
     const Tokenizer& tokenizer = *session_.loaded.text->tokenizer;
-    window_->set_summary(clean_summary(to_valid_utf8(tokenizer.decode(summary_->tokens, false))));
+    window_->set_summary(clean_summary(to_valid_utf8(tokenizer.decode(summary_->tokens, false)),
+                                       !is_end_token(token)));
     return end_summary();
 }
 

@@ -150,14 +150,22 @@ OverflowLimits overflow_limits(uint32_t context_tokens, uint32_t max_tokens) {
             .summary_tokens = std::clamp<size_t>(context / 8, 16, 512)};
 }
 
-std::string clean_summary(std::string text) {
+std::string clean_summary(std::string text, bool is_cut) {
     const size_t thoughts = text.rfind(kThoughtsEnd);
     if (thoughts != std::string::npos) text.erase(0, thoughts + kThoughtsEnd.size());
     text.resize(std::min(text.size(), text.find(kThoughtsBegin)));  // without end: cut off
     constexpr std::string_view kSpace = " \t\r\n";
     const size_t begin = text.find_first_not_of(kSpace);
     if (begin == std::string::npos) return {};
-    return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+    text = text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+    if (!is_cut) return text;
+    size_t end = 0;  // Behind the last sentence.
+    for (const std::string_view stop : {". ", ".\n", "! ", "? ", "\xe3\x80\x82"}) {
+        const size_t at = text.rfind(stop);
+        if (at != std::string::npos) end = std::max(end, at + (stop.size() > 2 ? stop.size() : 1));
+    }
+    if (2 * end >= text.size()) text.resize(end);
+    return text;
 }
 
 }  // namespace hokku

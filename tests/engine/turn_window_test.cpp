@@ -189,12 +189,20 @@ TEST_CASE("TurnWindow: the summary's template is told not to think", "[engine][q
 }
 
 TEST_CASE("clean_summary: thoughts and white space are left away", "[engine][quick]") {
-    CHECK(clean_summary("  a b \n") == "a b");
-    CHECK(clean_summary("<think>hm</think>\n\nThey met.") == "They met.");
-    CHECK(clean_summary("They met.<think>hm") == "They met.");
-    CHECK(clean_summary("<think>without an end") == "");
-    CHECK(clean_summary(" \n\t") == "");
-    CHECK(clean_summary("") == "");
+    CHECK(clean_summary("  a b \n", false) == "a b");
+    CHECK(clean_summary("<think>hm</think>\n\nThey met.", false) == "They met.");
+    CHECK(clean_summary("They met.<think>hm", false) == "They met.");
+    CHECK(clean_summary("<think>without an end", false) == "");
+    CHECK(clean_summary(" \n\t", false) == "");
+    CHECK(clean_summary("", false) == "");
+    CHECK(clean_summary("They met. They spo", false) == "They met. They spo");
+    CHECK(clean_summary("They met. They spo", true) == "They met.");
+    CHECK(clean_summary("They met. They spoke for hours and ho", true) ==
+          "They met. They spoke for hours and ho");
+    CHECK(clean_summary("Did they meet? Yes! Oh", true) == "Did they meet? Yes!");
+    CHECK(clean_summary("\xe4\xbc\x9a\xe3\x80\x82\xe4\xbc\x9a", true) ==
+          "\xe4\xbc\x9a\xe3\x80\x82");
+    CHECK(clean_summary("", true) == "");
 }
 
 TEST_CASE("overflow_limits: there is room for prompt, answer and summary in every context",
