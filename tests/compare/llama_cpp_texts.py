@@ -6,10 +6,10 @@
 
 Each prompt is rendered by hokku and tokenized by both. llama.cpp writes with the chain of its own
 programs; hokku with --sampler-mode llama.cpp and the same seed. Where the texts part, both engines'
-logits at that place are compared: the random number u, how far it lies from the border between the
-two tokens drawn (in cumulative probability), and how far the borders of the two engines lie apart.
-A difference is explained where the borders differ by more than u is away from them, or where the
-engines keep other candidates or order them otherwise.
+log-probabilities at that place are compared. A difference is explained where each token follows from
+the same random number u and its own engine's figures; told are how far u lies from the nearest
+border between two candidates (in cumulative probability), and what has moved: that border, the
+order of two candidates, or the set of candidates.
 
 Then llama.cpp's own logits of each text go through `hokku sample`: there every token must be the
 same. Exit code 1 if one is not, if tokenizers differ or if a difference is not explained.
@@ -136,8 +136,12 @@ def kept(logits):
     return ids[:count], np.cumsum(shares) / shares.sum()
 
 
+def drawn(ids, sums, u):
+    return ids[min(int(np.searchsorted(sums, u)), len(ids) - 1)]
+
+
 def explain(index, seed, theirs, ours, row, our_logits):
-    """(is_explained, what it is)"""
+    """(is_explained, what it is): each token must follow from u and its own engine's logits."""
     numbers = np.random.MT19937()
     numbers._legacy_seeding(seed)
     raw = numbers.random_raw(2 * (index + 1))
@@ -147,19 +151,20 @@ def explain(index, seed, theirs, ours, row, our_logits):
     their_logits = {int(token): row[token] for token in np.argpartition(-row, 64)[:64]}
     their_ids, their_sums = kept(their_logits)
     our_ids, our_sums = kept(our_logits)
+    follows = drawn(their_ids, their_sums, u) == theirs and drawn(our_ids, our_sums, u) == ours
     shift = max(abs(their_logits[token] - our_logits[token])
                 for token in set(our_ids) & set(their_ids))
-    margin = abs(row[theirs] - row[ours])
-    text = f"u {u:.4f}, logits of the two {margin:.3f} apart, largest change {shift:.3f}"
+    text = f"u {u:.4f}, {np.abs(their_sums - u).min():.4f} from a border"
     if set(their_ids) != set(our_ids):
-        return True, text + ", other candidates"
-    if their_ids != our_ids:
-        return True, text + ", other order"
-    distances = np.abs(their_sums - u)
-    border = int(np.argmin(distances))
-    apart = abs(float(their_sums[border] - our_sums[border]))
-    text += f", border {distances[border]:.5f} from u, borders {apart:.5f} apart"
-    return bool(apart >= distances[border]), text
+        text += f"; {len(their_ids)} and {len(our_ids)} candidates"
+    elif their_ids != our_ids:
+        place = next(i for i, pair in enumerate(zip(their_ids, our_ids)) if pair[0] != pair[1])
+        gap = their_logits[their_ids[place]] - their_logits[our_ids[place]]
+        text += f"; two candidates in other order, {gap:.3f} apart"
+    else:
+        border = int(np.argmin(np.abs(their_sums - u)))
+        text += f"; that border is {abs(their_sums[border] - our_sums[border]):.4f} elsewhere"
+    return follows, text + f"; log-probabilities differ by up to {shift:.3f}"
 
 
 def main():
