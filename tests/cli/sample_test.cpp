@@ -102,7 +102,7 @@ TEST_CASE("hokku sample: what is wrong with a line is said, and the next one is 
         {"chain", R"([["temp",1e300],["dist"]])", "temperature is inf"},
         {"chain", R"([["logit_bias",[[3,1]]],["dist"]])", "below 3"},
         {"chain", R"([["logit_bias",[[0,"-inf"],[1,"-inf"],[2,"-inf"]]],["dist"]])",
-         "left no token"},
+         "forbidden tokens"},
         {"chain", R"([["penalties",64,0,0,0],["dist"]])", "above 0"},
         {"chain", R"([["dist"],["top_k",1]])", "no element after"},
         {"seed", R"(-1)", "seed"},

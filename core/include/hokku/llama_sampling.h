@@ -98,7 +98,8 @@ class Chain {
     /// Picks a token; does not accept it.
     ///
     /// Shapes : logits [num_vocab] f32.
-    /// Errors : numeric when a logit is NaN or +inf or all are -inf, or becomes so in the chain.
+    /// Errors : numeric when a logit is NaN or +inf or all are -inf; when one becomes NaN in the
+    ///          chain; when nothing is left but tokens with a logit or bias of -inf.
     Result<TokenId> sample(std::span<const float> logits);
     /// Candidates left after the last sample().
     [[nodiscard]] uint32_t num_candidates() const;

@@ -91,6 +91,7 @@ struct Chain::State {
     explicit State(uint32_t vocabulary_size) : array(vocabulary_size), num_vocab(vocabulary_size) {}
     TokenArray array;
     std::vector<std::unique_ptr<Step>> steps;
+    std::vector<TokenId> forbidden;  ///< By a bias of -inf.
     uint32_t num_vocab;
     bool looks_up_unmoved = false;
 };
@@ -109,6 +110,10 @@ Result<Chain> Chain::create(const ChainOptions& options) {
     const StepContext context{options.seed, options.num_vocab, options.max_history};
     bool has_pick = false;
     for (const Element& element : options.elements) {
+        if (const auto* biased = std::get_if<LogitBias>(&element)) {
+            for (const auto& [id, bias] : biased->bias)
+                if (std::isinf(bias)) state->forbidden.push_back(id);
+        }
         HOKKU_CHECK(std::visit(CheckElement{options.num_vocab}, element));
         std::visit(
             [&](const auto& kind) {
@@ -128,7 +133,9 @@ void Chain::accept(TokenId token) {
     for (const auto& step : state_->steps) step->accept(token);
 }
 
-// No order may ever see a NaN: the library's sorts need one that is consistent.
+// No order may ever see a NaN: the library's sorts need one that is consistent. Infinite logits
+// that a step has made are worked with, as there; a token that was forbidden is never picked,
+// though, where the chain has left nothing else.
 Result<TokenId> Chain::sample(std::span<const float> logits) {
     assert(logits.size() == state_->num_vocab && "one logit for each token of the vocabulary");
     HOKKU_CHECK(check_logits(logits));
@@ -136,16 +143,21 @@ Result<TokenId> Chain::sample(std::span<const float> logits) {
     array.reset(logits);
     for (const auto& step : state_->steps) {
         step->apply(array);
-        if (!array.is_usable())
-            return Error{ErrorCode::numeric,
-                         "a sampler left no token that could be drawn, or an infinite logit",
-                         "chain", "finite logits, at least one above -inf"};
+        if (array.has_nan())
+            return Error{ErrorCode::numeric, "a sampler made a logit that is not a number", "chain",
+                         "logits that are numbers"};
     }
     if (array.selected < 0 || static_cast<size_t>(array.selected) >= array.size())
         return Error{ErrorCode::bad_argument, "the picked token was dropped again", "chain",
                      "no element after the one that picks"};
     const auto index = static_cast<size_t>(array.selected);
-    return state_->looks_up_unmoved ? array.at_unmoved(index).id : array.tokens()[index].id;
+    const TokenId picked = array.tokens()[index].id;
+    const std::vector<TokenId>& forbidden = state_->forbidden;
+    if (std::isinf(logits[static_cast<size_t>(picked)]) ||
+        std::find(forbidden.begin(), forbidden.end(), picked) != forbidden.end())
+        return Error{ErrorCode::numeric, "the chain left none but forbidden tokens", "chain",
+                     "at least one with a logit above -inf"};
+    return state_->looks_up_unmoved ? array.at_unmoved(index).id : picked;
 }
 
 uint32_t Chain::num_candidates() const {

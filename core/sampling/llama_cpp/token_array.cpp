@@ -40,13 +40,9 @@ void TokenArray::reset(std::span<const float> logits) {
     selected = kNone;
 }
 
-bool TokenArray::is_usable() const {
-    float maximum = -std::numeric_limits<float>::infinity();
-    for (const TokenData& token : tokens_) {
-        if (!(token.logit <= std::numeric_limits<float>::max())) return false;
-        maximum = std::max(maximum, token.logit);
-    }
-    return std::isfinite(maximum);
+bool TokenArray::has_nan() const {
+    return std::any_of(tokens_.begin(), tokens_.end(),
+                       [](const TokenData& token) { return std::isnan(token.logit); });
 }
 
 void TokenArray::sort() {

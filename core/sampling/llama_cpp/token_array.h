@@ -29,8 +29,7 @@ class TokenArray {
     [[nodiscard]] size_t size() const { return tokens_.size(); }
     [[nodiscard]] bool is_sorted() const { return is_sorted_; }
     void mark_unsorted() { is_sorted_ = false; }
-    /// No logit is NaN or +inf, and at least one is above -inf.
-    [[nodiscard]] bool is_usable() const;
+    [[nodiscard]] bool has_nan() const;
 
     /// Sorts by falling logits, unless marked as sorted already.
     void sort();
