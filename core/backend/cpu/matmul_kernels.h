@@ -44,7 +44,8 @@ enum class VectorLayout : uint32_t {
 };
 
 /// A vector as int8 codes with one float32 scale for each 32 values. Every part has room for
-/// gemv_part_bytes(n) bytes and is aligned to 64.
+/// gemv_part_bytes(n) bytes and is aligned to 64. How a vector and its residual add up is the
+/// matter of the kernel set that makes and reads them.
 struct GemvVector {
     int8_t* codes = nullptr;    ///< In the order of the layout.
     float* scales = nullptr;    ///< As the layout says.

@@ -13,6 +13,7 @@ namespace {
 struct Block {
     __m128i codes[2];
     __m128i sums[2];
+    __m128i whole_sums[2];  ///< In units of scale, with those of the rest of a fine vector.
     float scale;
 };
 
@@ -41,21 +42,47 @@ HOKKU_INLINE __m128i sums_of_four(__m128i codes) {
     return _mm_dpbusd_epi32(_mm_setzero_si128(), _mm_set1_epi8(1), codes);
 }
 
-HOKKU_INLINE Block quantize(__m512 a, __m512 b) {
-    const BlockScale s = scale_of(a, b);
+HOKKU_INLINE Block quantize_by(__m512 a, __m512 b, BlockScale s) {
     const __m512 inverse = _mm512_set1_ps(s.inverse);
-    Block block{{to_codes(a, inverse), to_codes(b, inverse)}, {}, s.scale};
-    for (int half = 0; half < 2; ++half) block.sums[half] = sums_of_four(block.codes[half]);
+    Block block{{to_codes(a, inverse), to_codes(b, inverse)}, {}, {}, s.scale};
+    for (int half = 0; half < 2; ++half)
+        block.whole_sums[half] = block.sums[half] = sums_of_four(block.codes[half]);
     return block;
 }
 
-/// What `block` leaves of the values it was made of.
+HOKKU_INLINE Block quantize(__m512 a, __m512 b) {
+    return quantize_by(a, b, scale_of(a, b));
+}
+
+/// x less what the codes stand for.
+HOKKU_INLINE __m512 rest_of(__m512 x, __m128i codes, float scale) {
+    return _mm512_fnmadd_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes)), _mm512_set1_ps(scale),
+                            x);
+}
+
+/// What `block` leaves of the values it was made of, with a scale of its own.
 HOKKU_INLINE Block quantize_rest(__m512 a, __m512 b, const Block& block) {
-    const __m512 scale = _mm512_set1_ps(block.scale);
-    const auto rest = [scale](__m512 x, __m128i codes) HOKKU_LAMBDA {
-        return _mm512_fnmadd_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(codes)), scale, x);
-    };
-    return quantize(rest(a, block.codes[0]), rest(b, block.codes[1]));
+    return quantize(rest_of(a, block.codes[0], block.scale),
+                    rest_of(b, block.codes[1], block.scale));
+}
+
+/// A block and its rest in steps 2^kFineBits times as fine; both have the scale of the rest.
+struct FineBlock {
+    Block main, rest;
+};
+
+HOKKU_INLINE FineBlock quantize_fine(__m512 a, __m512 b) {
+    constexpr float kUnits = 1 << kFineBits;
+    const BlockScale s = scale_of(a, b);
+    FineBlock fine{quantize_by(a, b, s), {}};
+    fine.rest = quantize_by(rest_of(a, fine.main.codes[0], s.scale),
+                            rest_of(b, fine.main.codes[1], s.scale),
+                            {s.scale / kUnits, s.inverse * kUnits});
+    fine.main.scale = fine.rest.scale;
+    for (int half = 0; half < 2; ++half)
+        fine.main.whole_sums[half] =
+            _mm_add_epi32(_mm_slli_epi32(fine.main.sums[half], kFineBits), fine.rest.sums[half]);
+    return fine;
 }
 
 HOKKU_INLINE int32_t sum_of(__m128i x) {
@@ -74,10 +101,11 @@ void store_halves(const GemvVector& v, size_t b, const Block& block, int32_t zer
     store(codes, block.codes[0]);
     store(codes + 64, block.codes[1]);
     const __m128i sums = _mm_add_epi32(block.sums[0], block.sums[1]);
+    const __m128i whole_sums = _mm_add_epi32(block.whole_sums[0], block.whole_sums[1]);
     const __m128 scale = _mm_set1_ps(block.scale);
     _mm_store_ps(v.scales + b * 4, scale);
     store(v.starts + b * 4, _mm_mullo_epi32(sums, _mm_set1_epi32(-zero_point)));
-    _mm_store_ps(v.sums + b * 4, _mm_mul_ps(scale, _mm_cvtepi32_ps(sums)));
+    _mm_store_ps(v.sums + b * 4, _mm_mul_ps(scale, _mm_cvtepi32_ps(whole_sums)));
 }
 
 /// Pairs: codes in order; scale and start in eight lanes per block.
@@ -96,7 +124,7 @@ void store_super_pairs(const GemvVector& v, size_t b, const Block& block, int32_
     int8_t* codes = v.codes + b / 8 * 256 + kPlaces[b % 8] * 32;
     store(codes, block.codes[0]);
     store(codes + 16, block.codes[1]);
-    const int32_t sum = sum_of(_mm_add_epi32(block.sums[0], block.sums[1]));
+    const int32_t sum = sum_of(_mm_add_epi32(block.whole_sums[0], block.whole_sums[1]));
     v.scales[b] = block.scale;
     v.sums[b] = static_cast<float>(-zero_point * sum) * block.scale;
 }
@@ -107,7 +135,7 @@ void store_super_halves(const GemvVector& v, size_t b, size_t place, const Block
                         int32_t zero_point) {
     for (size_t half = 0; half < 2; ++half) {
         store(v.codes + b / 8 * 256 + place * 32 + half * 16, block.codes[half]);
-        const int32_t sum = sum_of(block.sums[half]);
+        const int32_t sum = sum_of(block.whole_sums[half]);
         v.scales[b * 2 + half] = block.scale;
         v.sums[b * 2 + half] = static_cast<float>(-zero_point * sum) * block.scale;
     }
@@ -148,10 +176,13 @@ void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_
     }
     for (size_t block = 0; block < n / 32; ++block) {
         const __m512 a = _mm512_loadu_ps(x + block * 32), b = _mm512_loadu_ps(x + block * 32 + 16);
-        const Block main = quantize(a, b);
-        store_block(v, block, layout, main, zero_point);
-        if (!residual) continue;
-        store_block(*residual, block, layout, quantize_rest(a, b, main), zero_point);
+        if (!residual) {
+            store_block(v, block, layout, quantize(a, b), zero_point);
+            continue;
+        }
+        const FineBlock fine = quantize_fine(a, b);
+        store_block(v, block, layout, fine.main, zero_point);
+        store_block(*residual, block, layout, fine.rest, zero_point);
     }
 }
 

@@ -12,34 +12,57 @@ namespace hokku::cpu {
 namespace {
 
 constexpr uint32_t kStreams = 4;
+/// Streams whose unpacked weights are kept in registers at a time for several vectors.
+constexpr uint32_t kPair = 2;
+/// Several vectors keep the core so busy that its own reads ahead do not suffice: without asking
+/// ahead a step with four takes half as long again (Zen 5, 2026-11; 1 to 4 KiB are alike).
+constexpr size_t kBytesAhead = 2048;
 
-/// One step with the vector and, if there is one, its residual: the unpacked codes serve both.
-template <class Step, bool kHasResidual>
-HOKKU_INLINE __m512 run_step(__m512 sum, const uint8_t* p, const GemvVector& v,
-                             const GemvVector& residual, size_t step, __mmask16 lanes) {
-    sum = Step::run(sum, p, v, step, lanes);
-    return kHasResidual ? Step::run(sum, p, residual, step, lanes) : sum;
+template <bool kFine>
+HOKKU_INLINE StepVector<kFine> step_vector(const GemvCall& call, uint32_t index) {
+    const GemvVector& v = call.vectors[index];
+    StepVector<kFine> own{v.codes, nullptr, v.starts, nullptr, v.scales, v.sums};
+    if (kFine) {
+        own.rest_codes = call.residuals[index].codes;
+        own.rest_starts = call.residuals[index].starts;
+    }
+    return own;
+}
+
+template <int kBytes>
+HOKKU_INLINE void prefetch(const uint8_t* p) {
+    for (int line = 0; line < kBytes; line += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(p + line), _MM_HINT_T0);
 }
 
 /// Dot products of kCount rows that lie stream_bytes apart with kVectors vectors, as 16 partial
 /// sums each.
-template <class Step, bool kHasResidual, uint32_t kVectors, uint32_t kCount>
+template <class Step, bool kFine, uint32_t kVectors, uint32_t kCount>
 HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t* first,
                            size_t stream_bytes, __m512 (&sums)[kVectors][kCount]) {
     const size_t num_full = call.n / Step::kValues, rest = call.n % Step::kValues;
-    GemvVector v[kVectors], residual[kVectors];
+    StepVector<kFine> v[kVectors];
     for (uint32_t i = 0; i < kVectors; ++i) {
-        v[i] = call.vectors[vector + i];
-        if (kHasResidual) residual[i] = call.residuals[vector + i];
+        v[i] = step_vector<kFine>(call, vector + i);
         for (__m512& sum : sums[i]) sum = _mm512_setzero_ps();
     }
     const auto run_steps = [&](size_t step, __mmask16 lanes) HOKKU_LAMBDA {
+        constexpr uint32_t kTogether = kCount < kPair ? kCount : kPair;
 #pragma GCC unroll 4
-        for (uint32_t s = 0; s < kCount; ++s) {
+        for (uint32_t pair = 0; pair < kCount; pair += kTogether) {
+            size_t own_step = step;
+            if (kVectors > 1) {
+                __asm__("" : "+r"(own_step));  // The vectors are read again for each pair.
+                for (uint32_t s = pair; s < pair + kTogether; ++s)
+                    prefetch<Step::kBytes>(first + s * stream_bytes + kBytesAhead);
+            }
 #pragma GCC unroll 4
-            for (uint32_t i = 0; i < kVectors; ++i)
-                sums[i][s] = run_step<Step, kHasResidual>(sums[i][s], first + s * stream_bytes,
-                                                          v[i], residual[i], step, lanes);
+            for (uint32_t i = 0; i < kVectors; ++i) {
+#pragma GCC unroll 4
+                for (uint32_t s = pair; s < pair + kTogether; ++s)
+                    sums[i][s] =
+                        Step::run(sums[i][s], first + s * stream_bytes, v[i], own_step, lanes);
+            }
         }
     };
     for (size_t step = 0; step < num_full; ++step, first += Step::kBytes) run_steps(step, 0xffff);
@@ -48,11 +71,11 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
 }
 
 /// Row `row` of each stream with vectors from `vector` on.
-template <class Step, bool kHasResidual, uint32_t kVectors>
+template <class Step, bool kFine, uint32_t kVectors>
 void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t stream_rows) {
     __m512 sums[kVectors][kStreams];
-    run_rows<Step, kHasResidual>(call, vector, call.weights + row * call.row_stride,
-                                 stream_rows * call.row_stride, sums);
+    run_rows<Step, kFine>(call, vector, call.weights + row * call.row_stride,
+                          stream_rows * call.row_stride, sums);
     for (uint32_t i = 0; i < kVectors; ++i) {
         alignas(16) float dots[kStreams];
         _mm_store_ps(dots, sum4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]));
@@ -61,24 +84,22 @@ void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t 
     }
 }
 
-template <class Step, bool kHasResidual>
+template <class Step, bool kFine>
 void gemv_rows(const GemvCall& call) {
     const uint32_t stream_rows = call.num_rows / kStreams;
     for (uint32_t row = 0; row < stream_rows; ++row) {
         // For all vectors at once the registers do not suffice; the row stays in the L1 cache.
         uint32_t vector = 0;
         for (; vector + 4 <= call.num_vectors; vector += 4)
-            gemv_streams<Step, kHasResidual, 4>(call, vector, row, stream_rows);
+            gemv_streams<Step, kFine, 4>(call, vector, row, stream_rows);
         for (; vector + 2 <= call.num_vectors; vector += 2)
-            gemv_streams<Step, kHasResidual, 2>(call, vector, row, stream_rows);
-        if (vector < call.num_vectors)
-            gemv_streams<Step, kHasResidual, 1>(call, vector, row, stream_rows);
+            gemv_streams<Step, kFine, 2>(call, vector, row, stream_rows);
+        if (vector < call.num_vectors) gemv_streams<Step, kFine, 1>(call, vector, row, stream_rows);
     }
     for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
         for (uint32_t vector = 0; vector < call.num_vectors; ++vector) {
             __m512 sums[1][1];
-            run_rows<Step, kHasResidual>(call, vector, call.weights + row * call.row_stride, 0,
-                                         sums);
+            run_rows<Step, kFine>(call, vector, call.weights + row * call.row_stride, 0, sums);
             const __m512 zero = _mm512_setzero_ps();  // Same order of addition as with streams.
             call.out[vector * call.out_stride + row] =
                 _mm_cvtss_f32(sum4(sums[0][0], zero, zero, zero));

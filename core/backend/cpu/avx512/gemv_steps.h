@@ -11,6 +11,16 @@
 namespace hokku::cpu {
 namespace {
 
+/// A vector as steps see it. A fine one has besides its codes those of what quantising left: they
+/// count 1 / 2^kFineBits as much, so that both add up to one integer.
+template <bool kFine>
+struct StepVector {
+    static constexpr bool kIsFine = kFine;
+    const int8_t *codes, *rest_codes;
+    const int32_t *starts, *rest_starts;
+    const float *scales, *sums;
+};
+
 HOKKU_INLINE __m512i dot(__m512i start, __m512i unsigned_codes, const int8_t* codes) {
     return _mm512_dpbusd_epi32(start, unsigned_codes, _mm512_load_si512(codes));
 }
@@ -69,10 +79,17 @@ HOKKU_INLINE void add_fifth_bits(const uint8_t* p, __m512i& low, __m512i& high) 
 }
 
 /// The end of a step of the layout halves: four blocks of 32, low and high codes.
-HOKKU_INLINE __m512 finish_halves(__m512 sum, __m512i low, __m512i high, __m512 scales,
-                                  const GemvVector& v, size_t step) {
+template <class V>
+HOKKU_INLINE __m512 finish_halves(__m512 sum, __m512i low, __m512i high, __m512 scales, const V& v,
+                                  size_t step) {
     __m512i dots = dot(_mm512_load_si512(v.starts + step * 16), low, v.codes + step * 128);
     dots = dot(dots, high, v.codes + step * 128 + 64);
+    if constexpr (V::kIsFine) {
+        __m512i rest =
+            dot(_mm512_load_si512(v.rest_starts + step * 16), low, v.rest_codes + step * 128);
+        rest = dot(rest, high, v.rest_codes + step * 128 + 64);
+        dots = _mm512_add_epi32(_mm512_slli_epi32(dots, kFineBits), rest);
+    }
     return add_products(sum, dots, _mm512_mul_ps(scales, _mm512_load_ps(v.scales + step * 16)));
 }
 
@@ -80,7 +97,8 @@ struct StepQ4_0 {
     static constexpr int kValues = 128, kBytes = 72, kMaskLanes = 4;
     static constexpr VectorLayout kLayout = VectorLayout::halves;
     static constexpr int kZeroPoint = 8;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16 lanes) {
         const __m512i codes = gather_codes<18, 2>(p);
         const __m512 scales = _mm512_maskz_cvtph_ps(lanes, gather_halves<18, 0>(p));
@@ -92,7 +110,8 @@ struct StepQ4_1 {
     static constexpr int kValues = 128, kBytes = 80, kMaskLanes = 4;
     static constexpr VectorLayout kLayout = VectorLayout::halves;
     static constexpr int kZeroPoint = 0;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16 lanes) {
         const __m512i codes = gather_codes<20, 4>(p);
         const __m512 scales = _mm512_maskz_cvtph_ps(lanes, gather_halves<20, 0>(p));
@@ -106,7 +125,8 @@ struct StepQ5_0 {
     static constexpr int kValues = 128, kBytes = 88, kMaskLanes = 4;
     static constexpr VectorLayout kLayout = VectorLayout::halves;
     static constexpr int kZeroPoint = 16;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16 lanes) {
         const __m512i codes = gather_codes<22, 6>(p);
         const __m512 scales = _mm512_maskz_cvtph_ps(lanes, gather_halves<22, 0>(p));
@@ -120,7 +140,8 @@ struct StepQ5_1 {
     static constexpr int kValues = 128, kBytes = 96, kMaskLanes = 4;
     static constexpr VectorLayout kLayout = VectorLayout::halves;
     static constexpr int kZeroPoint = 0;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16 lanes) {
         const __m512i codes = gather_codes<24, 8>(p);
         const __m512 scales = _mm512_maskz_cvtph_ps(lanes, gather_halves<24, 0>(p));
@@ -150,7 +171,8 @@ struct StepIq4Nl {
     static constexpr int kValues = 128, kBytes = 72, kMaskLanes = 4;
     static constexpr VectorLayout kLayout = VectorLayout::halves;
     static constexpr int kZeroPoint = 128;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16 lanes) {
         const __m512i codes = gather_codes<18, 2>(p);
         const __m512 scales = _mm512_maskz_cvtph_ps(lanes, gather_halves<18, 0>(p));
@@ -171,7 +193,8 @@ struct StepMxfp4 {
     static constexpr int kValues = 128, kBytes = 68, kMaskLanes = 4;
     static constexpr VectorLayout kLayout = VectorLayout::halves;
     static constexpr int kZeroPoint = 128;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16 lanes) {
         const __m512i codes = gather_codes<17, 1>(p);
         const __m512i index = spread_by_four(0, 17, 34, 51);  // Byte 0 of each lane.
@@ -187,12 +210,17 @@ struct StepQ8_0 {
     static constexpr int kValues = 64, kBytes = 68, kMaskLanes = 8;
     static constexpr VectorLayout kLayout = VectorLayout::pairs;
     static constexpr int kZeroPoint = 128;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16 lanes) {
         const __m512i codes = _mm512_xor_si512(join(load_bytes32(p + 2), load_bytes32(p + 36)),
                                                _mm512_set1_epi8(-128));
-        const __m512i dots =
-            dot(_mm512_load_si512(v.starts + step * 16), codes, v.codes + step * 64);
+        __m512i dots = dot(_mm512_load_si512(v.starts + step * 16), codes, v.codes + step * 64);
+        if constexpr (V::kIsFine) {
+            const __m512i rest =
+                dot(_mm512_load_si512(v.rest_starts + step * 16), codes, v.rest_codes + step * 64);
+            dots = _mm512_add_epi32(_mm512_slli_epi32(dots, kFineBits), rest);
+        }
         const __m512i index = _mm512_castsi256_si512(
             _mm256_set_epi16(17, 17, 17, 17, 17, 17, 17, 17, 0, 0, 0, 0, 0, 0, 0, 0));
         const __m256i halves =
@@ -204,23 +232,31 @@ struct StepQ8_0 {
 
 // Super-blocks of 256 values: a row is a whole number of them, so `lanes` has no use.
 
+/// Products of the 64 codes at `offset` of the vector.
+template <class V>
+HOKKU_INLINE __m512i dot_at(__m512i codes, const V& v, size_t offset) {
+    const __m512i dots = dot(_mm512_setzero_si512(), codes, v.codes + offset);
+    if constexpr (!V::kIsFine) return dots;
+    return dot(_mm512_slli_epi32(dots, kFineBits), codes, v.rest_codes + offset);
+}
+
 /// Layout super_pairs: codes of sub-blocks [0, 2], [1, 3], [4, 6], [5, 7]; per sub-block a scale
 /// and -scale * sum.
+template <class V>
 HOKKU_INLINE __m512 finish_super_pairs(__m512 sum, const __m512i (&codes)[4], __m256 scales,
-                                       __m256 mins, const GemvVector& v, size_t step) {
-    const int8_t* x = v.codes + step * 256;
-    const __m512i zero = _mm512_setzero_si512();
+                                       __m256 mins, const V& v, size_t step) {
+    const size_t x = step * 256;
     const __m512 s =
         _mm512_castps256_ps512(_mm256_mul_ps(scales, _mm256_load_ps(v.scales + step * 8)));
     sum = _mm512_add_ps(
         sum, _mm512_zextps256_ps512(_mm256_mul_ps(mins, _mm256_load_ps(v.sums + step * 8))));
-    sum = add_products(sum, dot(zero, codes[0], x),
+    sum = add_products(sum, dot_at(codes[0], v, x),
                        _mm512_permutexvar_ps(spread_by_four(0, 0, 2, 2), s));
-    sum = add_products(sum, dot(zero, codes[1], x + 64),
+    sum = add_products(sum, dot_at(codes[1], v, x + 64),
                        _mm512_permutexvar_ps(spread_by_four(1, 1, 3, 3), s));
-    sum = add_products(sum, dot(zero, codes[2], x + 128),
+    sum = add_products(sum, dot_at(codes[2], v, x + 128),
                        _mm512_permutexvar_ps(spread_by_four(4, 4, 6, 6), s));
-    return add_products(sum, dot(zero, codes[3], x + 192),
+    return add_products(sum, dot_at(codes[3], v, x + 192),
                         _mm512_permutexvar_ps(spread_by_four(5, 5, 7, 7), s));
 }
 
@@ -228,7 +264,8 @@ struct StepQ4_K {
     static constexpr int kValues = 256, kBytes = 144, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::super_pairs;
     static constexpr int kZeroPoint = 1;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16) {
         const ScalesAndMins s = unpack_q4_k_scales(p + 4);
         const __m256 scales = _mm256_mul_ps(s.scales, _mm256_set1_ps(load_half_float(p)));
@@ -251,7 +288,8 @@ struct StepQ5_K {
     static constexpr int kValues = 256, kBytes = 176, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::super_pairs;
     static constexpr int kZeroPoint = 1;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16) {
         const ScalesAndMins s = unpack_q4_k_scales(p + 4);
         const __m256 scales = _mm256_mul_ps(s.scales, _mm256_set1_ps(load_half_float(p)));
@@ -271,13 +309,13 @@ struct StepQ5_K {
 
 /// Layouts super_linear and super_two: 16 scales, one for each 16 values; `index` says which of
 /// them belong to the four quarters of a register of codes.
+template <class V>
 HOKKU_INLINE __m512 finish_sixteen(__m512 sum, const __m512i (&codes)[4], const __m512i (&index)[4],
-                                   __m512 scales, const GemvVector& v, size_t step) {
-    const int8_t* x = v.codes + step * 256;
-    const __m512i zero = _mm512_setzero_si512();
+                                   __m512 scales, const V& v, size_t step) {
+    const size_t x = step * 256;
     scales = _mm512_mul_ps(scales, _mm512_load_ps(v.scales + step * 16));
     for (int i = 0; i < 4; ++i) {
-        sum = add_products(sum, dot(zero, codes[i], x + 64 * i),
+        sum = add_products(sum, dot_at(codes[i], v, x + 64 * static_cast<size_t>(i)),
                            _mm512_permutexvar_ps(index[i], scales));
     }
     return sum;
@@ -287,7 +325,8 @@ struct StepQ6_K {
     static constexpr int kValues = 256, kBytes = 210, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::super_linear;
     static constexpr int kZeroPoint = 32;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16) {
         const __m512 scales =
             _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load_bytes16(p + 192))),
@@ -309,8 +348,9 @@ struct StepQ6_K {
 
 /// Scales of the four registers of Q2_K and Q3_K codes (layout super_two): register i holds values
 /// 32 i.. of both halves of the super-block.
+template <class V>
 HOKKU_INLINE __m512 finish_super_two(__m512 sum, const __m512i (&codes)[4], __m512 scales,
-                                     const GemvVector& v, size_t step) {
+                                     const V& v, size_t step) {
     const __m512i index[4] = {spread_by_four(0, 1, 8, 9), spread_by_four(2, 3, 10, 11),
                               spread_by_four(4, 5, 12, 13), spread_by_four(6, 7, 14, 15)};
     return finish_sixteen(sum, codes, index, scales, v, step);
@@ -320,7 +360,8 @@ struct StepQ2_K {
     static constexpr int kValues = 256, kBytes = 84, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::super_two;
     static constexpr int kZeroPoint = 1;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16) {
         const __m128i bytes = load_bytes16(p), nibble = _mm_set1_epi8(15);
         const auto to_floats = [](__m128i x) {
@@ -345,7 +386,8 @@ struct StepQ3_K {
     static constexpr int kValues = 256, kBytes = 110, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::super_two;
     static constexpr int kZeroPoint = 4;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16) {
         const __m512 scales =
             _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(unpack_q3_k_scales(p + 96))),
@@ -372,7 +414,8 @@ struct StepIq4Xs {
     static constexpr int kValues = 256, kBytes = 136, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::halves;
     static constexpr int kZeroPoint = 128;
-    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const GemvVector& v, size_t step,
+    template <class V>
+    HOKKU_INLINE static __m512 run(__m512 sum, const uint8_t* p, const V& v, size_t step,
                                    __mmask16) {
         const __m512 scales = _mm512_castps256_ps512(_mm256_mul_ps(
             _mm256_cvtepi32_ps(unpack_iq4_xs_scales(p + 2)), _mm256_set1_ps(load_half_float(p))));

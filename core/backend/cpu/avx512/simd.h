@@ -12,6 +12,10 @@
 namespace hokku::cpu {
 namespace {
 
+/// Of products with Precision::fine: what the codes of a vector leave is quantised with steps
+/// 2^kFineBits times as fine, half a step making the full range of int8.
+constexpr int kFineBits = 8;
+
 HOKKU_INLINE __m512i load_bytes(const void* p) {
     return _mm512_loadu_si512(p);
 }
