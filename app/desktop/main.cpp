@@ -10,8 +10,10 @@
 #include "application/self_test.h"
 #include "application/single_instance.h"
 #include "hokku/library.h"
+#include "look/engine_text.h"
 #include "look/theme.h"
 #include "settings/app_folders.h"
+#include "settings/language.h"
 
 namespace {
 
@@ -29,6 +31,7 @@ int main(int argc, char** argv) {
     QApplication::setApplicationName(QStringLiteral("Hokku"));
     QApplication::setApplicationVersion(QStringLiteral(HOKKU_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("org.hokku.Hokku"));
+    Language language;
     Theme::instance();  // makes the resources available
     QApplication::setWindowIcon(QIcon(QStringLiteral(":/org.hokku.Hokku.svg")));
 
@@ -52,7 +55,7 @@ int main(int argc, char** argv) {
     parser.process(application);
 
     auto folders = AppFolders::find(parser.isSet(portable));
-    if (!folders.ok()) return fail(QString::fromStdString(folders.error().message()));
+    if (!folders.ok()) return fail(errorText(folders.error()));
     QStringList files;
     for (const QString& file : parser.positionalArguments())
         files.append(QFileInfo(file).absoluteFilePath());
@@ -62,14 +65,17 @@ int main(int argc, char** argv) {
         instance.listen();
     }
     Settings settings(folders->settingsFile);
+    language.apply(settings.language());
+    QObject::connect(&settings, &Settings::languageChanged, &settings,
+                     [&] { language.apply(settings.language()); });
     Theme::instance().apply(settings.theme(), settings.fontPercent());
     QObject::connect(&settings, &Settings::themeChanged, &settings, [&settings] {
         Theme::instance().apply(settings.theme(), settings.fontPercent());
     });
     auto store = ChatStore::open(folders->chatsFile());
-    if (!store.ok()) return fail(QString::fromStdString(store.error().message()));
+    if (!store.ok()) return fail(errorText(store.error()));
     auto engine = hokku::Engine::create();
-    if (!engine.ok()) return fail(QString::fromStdString(engine.error().message()));
+    if (!engine.ok()) return fail(errorText(engine.error()));
     hokku::qt::Generator generator(std::move(*engine));
 
     MainWindow window(

@@ -21,6 +21,7 @@ pkg:libcli11-dev libcli11-dev"
         desktop)
             echo "pkg:qt6-base-dev qt6-base-dev
 pkg:qt6-svg-dev qt6-svg-dev
+pkg:qt6-l10n-tools qt6-l10n-tools
 pkg:libqt6sql6-sqlite libqt6sql6-sqlite
 pkg:libmd4c-dev libmd4c-dev
 pkg:fonts-dejavu-core fonts-dejavu-core"

@@ -20,6 +20,7 @@
 #include "chat/composer.h"
 #include "conversations/sidebar.h"
 #include "hokku/library.h"
+#include "look/engine_text.h"
 #include "look/theme.h"
 #include "models/models_page.h"
 #include "settings/settings_page.h"
@@ -156,26 +157,19 @@ void MainWindow::connectModel() {
         const QString path = fromPath(info.path);
         m_parts.settings.setModelPath(path);
         m_modelsPage->setLoadedModel(path);
-        setBadge(info);
-        m_chatPage->setReady(true, {});
+        showModel();
         for (const std::string& warning : info.warnings)
-            m_chatPage->showNotice(QString::fromStdString(warning));
+            m_chatPage->showNotice([warning] { return warningText(warning); });
     });
     connect(&generator, &qt::Generator::loadFailed, this, [this](const Error& error) {
         m_progress->hide();
-        const bool hasModel = m_parts.generator.model().has_value();
-        m_chatPage->setReady(hasModel, tr("Choose a model first"));
-        if (hasModel) {
-            setBadge(*m_parts.generator.model());
-        } else {
-            m_modelButton->setText(tr("Choose a model"));
-            m_badge->clear();
-        }
+        showModel();
         if (error.code == ErrorCode::cancelled) return;
         m_chatPage->showNotice(
-            tr("%1 cannot be loaded: %2")
-                .arg(QFileInfo(m_loadingPath).fileName(), QString::fromStdString(error.message())),
-            tr("Choose another"), [this] { showPage(m_modelsPage); });
+            [file = QFileInfo(m_loadingPath).fileName(), error] {
+                return tr("%1 cannot be loaded: %2").arg(file, errorText(error));
+            },
+            [] { return tr("Choose another"); }, [this] { showPage(m_modelsPage); });
     });
     connect(&m_parts.settings, &Settings::engineChanged, this, [this] {
         const QString path = m_parts.settings.modelPath();
@@ -205,7 +199,8 @@ void MainWindow::connectPages() {
     connect(m_sidebar, &Sidebar::deleted, this,
             [this](const QString& title, const std::function<void()>& undo) {
                 newChat(false);
-                m_chatPage->showNotice(tr("Deleted: %1").arg(title), tr("Undo"), undo);
+                m_chatPage->showNotice([title] { return tr("Deleted: %1").arg(title); },
+                                       [] { return tr("Undo"); }, undo);
             });
     const auto notice = [this](const QString& text) { m_chatPage->showNotice(text); };
     connect(m_sidebar, &Sidebar::noticed, this, notice);
@@ -244,11 +239,24 @@ void MainWindow::loadModel(const QString& path) {
     options.num_threads = static_cast<uint32_t>(settings.numThreads());
     options.use_mapping = settings.useMapping();
     options.kv_type = find_kv_type(settings.kvType().toStdString()).value_or(KvType::f32);
-    m_chatPage->setReady(false, tr("The model is being loaded"));
-    m_modelButton->setText(tr("Loading…"));
     m_progress->setValue(0);
     m_progress->show();
     m_parts.generator.load(options);
+    showModel();
+}
+
+/// Says which model there is, or that it is on its way.
+void MainWindow::showModel() {
+    const qt::Generator& generator = m_parts.generator;
+    if (generator.isLoading()) {
+        m_chatPage->setReady(false, tr("The model is being loaded"));
+        m_modelButton->setText(tr("Loading…"));
+        return;
+    }
+    m_chatPage->setReady(generator.model().has_value(), tr("Choose a model first"));
+    if (generator.model()) return setBadge(*generator.model());
+    m_modelButton->setText(tr("Choose a model"));
+    m_badge->clear();
 }
 
 void MainWindow::setBadge(const ModelInfo& info) {
@@ -256,9 +264,10 @@ void MainWindow::setBadge(const ModelInfo& info) {
     m_modelButton->setText(fromPath(info.path.stem()));
     m_modelButton->setToolTip(
         QStringLiteral("%1\n%2").arg(QString::fromStdString(info.name), fromPath(info.path)));
-    m_badge->setText(QString::fromStdString(info.device));
+    const QString device = deviceText(info.device);
+    m_badge->setText(device);
     m_badge->setToolTip(tr("Where the model runs, with which instructions and how many threads"));
-    m_badge->setAccessibleName(tr("Device: %1").arg(QString::fromStdString(info.device)));
+    m_badge->setAccessibleName(tr("Device: %1").arg(device));
 }
 
 void MainWindow::openFile(const QString& path) {
@@ -281,7 +290,7 @@ void MainWindow::openChat(ChatId id) {
     m_chatPage->open(m_parts.store, id);
     m_temporary.reset();
     m_sidebar->setCurrentChat(id);
-    m_title->setText(m_session.record().displayTitle());
+    showTitle();
     if (m_isNarrow) m_sidebar->hide();
     showPage(m_chatPage);
 }
@@ -301,8 +310,13 @@ void MainWindow::newChat(bool isTemporary) {
     m_session.setSampling(preset.sampling, preset.maxTokens);
     m_session.setSystemPrompt(preset.systemPrompt);
     m_sidebar->setCurrentChat(0);
-    m_title->setText(m_temporary ? tr("Temporary chat: it leaves no trace") : QString());
+    showTitle();
     showPage(m_chatPage);
+}
+
+void MainWindow::showTitle() {
+    m_title->setText(m_temporary ? tr("Temporary chat: it leaves no trace")
+                                 : m_session.record().displayTitle());
 }
 
 void MainWindow::showPage(QWidget* page) {
@@ -311,7 +325,7 @@ void MainWindow::showPage(QWidget* page) {
 }
 
 void MainWindow::reportEnd(const Turn& turn) {
-    m_title->setText(m_temporary ? m_title->text() : m_session.record().displayTitle());
+    showTitle();
     if (turn.state != MessageState::complete || isActiveWindow()) return;
     if (m_parts.settings.notifyWhenDone()) QApplication::alert(this);
 }
@@ -340,20 +354,26 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
 }
 
 void MainWindow::changeEvent(QEvent* event) {
-    if (event->type() == QEvent::LanguageChange) retranslate();
+    if (event->type() == QEvent::LanguageChange) {
+        setLocale(QLocale());  // numbers of this window and all in it
+        retranslate();
+    }
     QMainWindow::changeEvent(event);
 }
 
 void MainWindow::retranslate() {
     setWindowTitle(QStringLiteral("Hokku"));
-    const auto name = [](QToolButton* button, const QString& text, const QString& keys) {
+    const auto name = [](QToolButton* button, const QString& text, Qt::Key key) {
+        const QString keys = QKeySequence(Qt::CTRL | key).toString(QKeySequence::NativeText);
         button->setAccessibleName(text);
-        button->setToolTip(keys.isEmpty() ? text : QStringLiteral("%1 (%2)").arg(text, keys));
+        button->setToolTip(QStringLiteral("%1 (%2)").arg(text, keys));
     };
-    name(m_sidebarButton, tr("Show or hide the conversations"), QStringLiteral("Ctrl+B"));
-    name(m_newButton, tr("New chat"), QStringLiteral("Ctrl+N"));
-    name(m_settingsButton, tr("Settings"), QStringLiteral("Ctrl+,"));
-    name(m_modelButton, tr("Models"), QStringLiteral("Ctrl+M"));
+    name(m_sidebarButton, tr("Show or hide the conversations"), Qt::Key_B);
+    name(m_newButton, tr("New chat"), Qt::Key_N);
+    name(m_settingsButton, tr("Settings"), Qt::Key_Comma);
+    name(m_modelButton, tr("Models"), Qt::Key_M);
+    showModel();
+    showTitle();
     m_progress->setAccessibleName(tr("Loading the model"));
 }
 

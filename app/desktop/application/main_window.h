@@ -62,7 +62,9 @@ class MainWindow : public QMainWindow {
     void openChat(ChatId id);
     void newChat(bool isTemporary);
     void showPage(QWidget* page);
+    void showModel();
     void setBadge(const ModelInfo& info);
+    void showTitle();
     void retranslate();
     void reportEnd(const Turn& turn);
 

@@ -99,19 +99,22 @@ void ChatPage::connectSession() {
     connect(&m_session, &ChatSession::thoughtStreamed, m_view, &ChatView::streamThought);
     connect(&m_session, &ChatSession::busyChanged, m_composer, &Composer::setBusy);
     connect(&m_session, &ChatSession::busyChanged, this, [this](bool isBusy) {
-        m_composer->setStatus(isBusy ? tr("Reading…") : QString());
+        m_numRead = m_numToRead = 0;
+        writeStatus();
         if (!isBusy) m_budgetTimer->start();
     });
     connect(&m_session, &ChatSession::prefillProgress, this, [this](quint32 done, quint32 total) {
-        m_composer->setStatus(done < total ? tr("Reading %1 of %2 tokens…").arg(done).arg(total)
-                                           : tr("Writing…"));
+        m_numRead = done;
+        m_numToRead = total;
+        writeStatus();
     });
     connect(&m_session, &ChatSession::budgetChanged, m_composer, &Composer::setBudget);
     connect(&m_session, &ChatSession::contextFull, this, &ChatPage::offerOverflow);
     connect(&m_session, &ChatSession::noticed, this,
             [this](const QString& text) { showNotice(text); });
     connect(&m_session, &ChatSession::removed, this, [this](const QString& what) {
-        showNotice(tr("Deleted: %1").arg(what), tr("Undo"), [this] { m_session.undoRemove(); });
+        showNotice([what] { return tr("Deleted: %1").arg(what); }, [] { return tr("Undo"); },
+                   [this] { m_session.undoRemove(); });
     });
 }
 
@@ -145,13 +148,31 @@ void ChatPage::setReady(bool isReady, const QString& reason) {
     if (isReady) m_budgetTimer->start();
 }
 
-void ChatPage::showNotice(const QString& text, const QString& action,
+void ChatPage::showNotice(const Words& text, const Words& action,
                           const std::function<void()>& run) {
-    m_noticeText->setText(text);
-    m_noticeAction->setText(action);
-    m_noticeAction->setVisible(!action.isEmpty());
+    m_noticeWords = text;
+    m_actionWords = action;
     m_noticeRun = run;
+    writeNotice();
+    m_noticeAction->setVisible(static_cast<bool>(action));
     m_notice->show();
+}
+
+void ChatPage::showNotice(const QString& text) {
+    showNotice([text] { return text; });
+}
+
+void ChatPage::writeNotice() {
+    m_noticeText->setText(m_noticeWords ? m_noticeWords() : QString());
+    m_noticeAction->setText(m_actionWords ? m_actionWords() : QString());
+}
+
+void ChatPage::writeStatus() {
+    if (!m_session.isBusy()) return m_composer->setStatus({});
+    if (m_numToRead == 0) return m_composer->setStatus(tr("Reading…"));
+    m_composer->setStatus(m_numRead < m_numToRead
+                              ? tr("Reading %1 of %2 tokens…").arg(m_numRead).arg(m_numToRead)
+                              : tr("Writing…"));
 }
 
 void ChatPage::focusComposer() {
@@ -177,9 +198,12 @@ void ChatPage::beginEdit(MessageId id) {
     m_edited = id;
     m_composer->setText(turn.content);
     m_composer->focusEdit();
-    showNotice(turn.role == QLatin1String("user")
+    const bool isPersons = turn.role == QLatin1String("user");
+    showNotice([isPersons] {
+        return isPersons
                    ? tr("You are editing a message; sending it begins a new version from here.")
-                   : tr("You are editing a reply; sending it keeps your version beside it."));
+                   : tr("You are editing a reply; sending it keeps your version beside it.");
+    });
 }
 
 void ChatPage::endEdit() {
@@ -193,14 +217,18 @@ void ChatPage::saveDraft() {
 }
 
 void ChatPage::offerOverflow() {
-    showNotice(tr("The context is full: the model cannot read more of this conversation. Leave out "
-                  "its oldest turns, or begin a new chat."),
-               tr("Leave out the oldest"), [this] {
-                   m_session.setOverflow(OverflowChoice::dropOldest);
-                   const QVector<Turn> turns = m_session.turns();
-                   if (!turns.isEmpty() && turns.last().role == QLatin1String("assistant"))
-                       m_session.continueReply(turns.last().id);
-               });
+    showNotice(
+        [] {
+            return tr("The context is full: the model cannot read more of this conversation. Leave "
+                      "out its oldest turns, or begin a new chat.");
+        },
+        [] { return tr("Leave out the oldest"); },
+        [this] {
+            m_session.setOverflow(OverflowChoice::dropOldest);
+            const QVector<Turn> turns = m_session.turns();
+            if (!turns.isEmpty() && turns.last().role == QLatin1String("assistant"))
+                m_session.continueReply(turns.last().id);
+        });
 }
 
 void ChatPage::resizeEvent(QResizeEvent* event) {
@@ -215,11 +243,16 @@ void ChatPage::applyReadingWidth() {
 }
 
 void ChatPage::changeEvent(QEvent* event) {
-    if (event->type() == QEvent::LanguageChange) retranslate();
+    if (event->type() == QEvent::LanguageChange) {
+        retranslate();
+        m_view->setTurns(m_session.turns());  // with their details
+    }
     QWidget::changeEvent(event);
 }
 
 void ChatPage::retranslate() {
+    writeNotice();
+    writeStatus();
     m_noticeClose->setText(tr("Dismiss"));
     m_view->setEmptyState(
         tr("A quiet place to write"),

@@ -25,8 +25,11 @@ class ChatPage : public QWidget {
 
     void open(ChatStore& store, ChatId id);
     void setReady(bool isReady, const QString& reason);
-    void showNotice(const QString& text, const QString& action = {},
+    /// Words that are asked for again when the language changes.
+    using Words = std::function<QString()>;
+    void showNotice(const Words& text, const Words& action = {},
                     const std::function<void()>& run = {});
+    void showNotice(const QString& text);
     void focusComposer();
     void setComposerText(const QString& text);
     [[nodiscard]] ChatView& view() { return *m_view; }
@@ -49,6 +52,8 @@ class ChatPage : public QWidget {
     void saveDraft();
     void offerOverflow();
     void retranslate();
+    void writeNotice();
+    void writeStatus();
 
     ChatSession& m_session;
     ChatView* m_view;
@@ -57,11 +62,13 @@ class ChatPage : public QWidget {
     QLabel* m_noticeText;
     QPushButton* m_noticeAction;
     QPushButton* m_noticeClose;
+    Words m_noticeWords, m_actionWords;
     std::function<void()> m_noticeRun;
     QTimer* m_draftTimer;
     QTimer* m_budgetTimer;  ///< Whatever changes at once, the tokens are counted once.
     MessageId m_edited = 0;
     QString m_draftBeforeEdit;
+    quint32 m_numRead = 0, m_numToRead = 0;  ///< Of the prompt; none to read: not known yet.
 };
 
 }  // namespace hokku::desktop

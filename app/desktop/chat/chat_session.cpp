@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chat/reply_details.h"
+#include "look/engine_text.h"
 
 namespace hokku::desktop {
 namespace {
@@ -63,7 +64,7 @@ ChatSession::ChatSession(qt::Generator& generator, QObject* parent)
             });
     connect(&generator, &qt::Generator::failed, this, [this](const Error& error) {
         if (m_waiting) return sendWaiting();
-        endReply(MessageState::failed, {}, QString::fromStdString(error.message()));
+        endReply(MessageState::failed, {}, errorText(error));
         if (error.code == ErrorCode::limit_exceeded) emit contextFull();
     });
 }
@@ -108,7 +109,7 @@ void ChatSession::takeMessages(const QVector<MessageRecord>& messages) {
 template <class T>
 bool ChatSession::check(const Result<T>& result) {
     if (result.ok()) return true;
-    emit noticed(QString::fromStdString(result.error().message()));
+    emit noticed(errorText(result.error()));
     return false;
 }
 

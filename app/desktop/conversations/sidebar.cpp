@@ -22,6 +22,7 @@
 #include "conversations/conversation_model.h"
 #include "conversations/exchange.h"
 #include "conversations/search_delegate.h"
+#include "look/engine_text.h"
 #include "look/theme.h"
 
 namespace hokku::desktop {
@@ -50,7 +51,7 @@ struct Sidebar::Private {
     [[nodiscard]] const ChatRecord* selected() const { return model->chatAt(tree->currentIndex()); }
     template <class T>
     bool check(const Result<T>& result) {
-        if (!result.ok()) emit self->noticed(QString::fromStdString(result.error().message()));
+        if (!result.ok()) emit self->noticed(errorText(result.error()));
         return result.ok();
     }
 
@@ -173,7 +174,10 @@ void Sidebar::refresh() {
 }
 
 void Sidebar::changeEvent(QEvent* event) {
-    if (event->type() == QEvent::LanguageChange) m_private->retranslate();
+    if (event->type() == QEvent::LanguageChange) {
+        m_private->retranslate();
+        m_private->search();
+    }
     QWidget::changeEvent(event);
 }
 
@@ -192,7 +196,9 @@ void Sidebar::keyPressEvent(QKeyEvent* event) {
 void Sidebar::Private::retranslate() {
     field->setPlaceholderText(tr("Search conversations"));
     field->setAccessibleName(tr("Search conversations"));
-    field->setToolTip(tr("Search titles and messages (Ctrl+K)"));
+    field->setToolTip(tr("Search titles and messages (%1)")
+                          .arg(QKeySequence(Qt::CTRL | Qt::Key_K)
+                                   .toString(QKeySequence::NativeText)));
     menuButton->setAccessibleName(tr("More about conversations"));
     menuButton->setToolTip(tr("Temporary chat, import"));
     tree->setAccessibleName(tr("Conversations"));

@@ -11,6 +11,7 @@
 #include <QSet>
 
 #include "hokku/model_file.h"
+#include "look/engine_text.h"
 
 namespace hokku::desktop {
 namespace {
@@ -115,7 +116,7 @@ ModelEntry describeModel(const QString& path, const QString& source) {
     const auto info = inspect_model_file(std::filesystem::path(path.toStdU16String()),
                                          {.max_array_elements = 1, .max_string_bytes = 1024});
     if (!info.ok()) {
-        entry.problem = QString::fromStdString(info.error().message());
+        entry.problem = errorText(info.error());
         return entry;
     }
     const QString name = valueOf(*info, QStringLiteral("general.name")).toString();

@@ -108,7 +108,10 @@ void ModelsPage::setLoadedModel(const QString& path) {
 }
 
 void ModelsPage::changeEvent(QEvent* event) {
-    if (event->type() == QEvent::LanguageChange) m_private->build();
+    if (event->type() == QEvent::LanguageChange) {
+        m_private->build();
+        m_private->scan();  // what it says of files that cannot be used
+    }
     QWidget::changeEvent(event);
 }
 

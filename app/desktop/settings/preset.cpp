@@ -8,6 +8,7 @@
 #include <QJsonObject>
 #include <QSaveFile>
 
+#include "look/engine_text.h"
 #include "settings/sampling_fields.h"
 
 namespace hokku::desktop {
@@ -107,7 +108,7 @@ PresetList readPresets(const QString& folder) {
         if (preset.ok()) {
             list.presets.append(*preset);
         } else {
-            list.problems.append(QString::fromStdString(preset.error().message()));
+            list.problems.append(errorText(preset.error()));
         }
     }
     return list;

@@ -19,6 +19,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "look/engine_text.h"
 #include "look/page_parts.h"
 #include "look/theme.h"
 #include "settings/sampling_fields.h"
@@ -67,7 +68,7 @@ struct SettingsPage::Private {
     void removePreset();
     template <class T>
     bool check(const Result<T>& result) {
-        if (!result.ok()) emit self->noticed(QString::fromStdString(result.error().message()));
+        if (!result.ok()) emit self->noticed(errorText(result.error()));
         return result.ok();
     }
 

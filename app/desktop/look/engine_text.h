@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine says, in the words of people and in their language.
+#pragma once
+
+#include <QString>
+#include <string>
+
+#include "hokku/error.h"
+
+namespace hokku::desktop {
+
+/// What is wrong in plain words, with the engine's own (English) account of it.
+QString errorText(const Error& error);
+/// A warning of a model, translated where its words are known.
+QString warningText(const std::string& text);
+/// "CPU avx512, 2 threads".
+QString deviceText(const std::string& device);
+
+}  // namespace hokku::desktop

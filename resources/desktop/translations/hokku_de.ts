@@ -1,0 +1,1157 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de_DE" sourcelanguage="en_US">
+<context>
+    <name>hokku::desktop::ChatOverlays</name>
+    <message>
+        <source>Copy this code</source>
+        <translation>Diesen Code kopieren</translation>
+    </message>
+    <message>
+        <source>Copy this code (%1)</source>
+        <translation>Diesen Code kopieren (%1)</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ChatPage</name>
+    <message>
+        <source>Deleted: %1</source>
+        <translation>Gelöscht: %1</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Reading…</source>
+        <translation>Liest …</translation>
+    </message>
+    <message>
+        <source>Reading %1 of %2 tokens…</source>
+        <translation>Liest %1 von %2 Token …</translation>
+    </message>
+    <message>
+        <source>Writing…</source>
+        <translation>Schreibt …</translation>
+    </message>
+    <message>
+        <source>You are editing a message; sending it begins a new version from here.</source>
+        <translation>Diese Nachricht wird bearbeitet; nach dem Senden beginnt hier eine neue Fassung.</translation>
+    </message>
+    <message>
+        <source>You are editing a reply; sending it keeps your version beside it.</source>
+        <translation>Diese Antwort wird bearbeitet; nach dem Senden steht die eigene Fassung neben ihr.</translation>
+    </message>
+    <message>
+        <source>The context is full: the model cannot read more of this conversation. Leave out its oldest turns, or begin a new chat.</source>
+        <translation>Der Kontext ist voll: Mehr von dieser Unterhaltung kann das Modell nicht lesen. Entweder fallen die ältesten Beiträge weg, oder ein neuer Chat beginnt.</translation>
+    </message>
+    <message>
+        <source>Leave out the oldest</source>
+        <translation>Älteste weglassen</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>A quiet place to write</source>
+        <translation>Ein stiller Ort zum Schreiben</translation>
+    </message>
+    <message>
+        <source>Ask for a haiku, a letter, an idea. Everything stays on this machine.</source>
+        <translation>Ein Haiku, ein Brief, eine Idee: Alles bleibt auf diesem Rechner.</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ChatSession</name>
+    <message>
+        <source>The context is full. The model no longer reads: %1</source>
+        <translation>Der Kontext ist voll. Nicht mehr gelesen wird: %1</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ChatStore</name>
+    <message>
+        <source>The conversations were written by a newer version of Hokku. They can be read here; new ones are not stored.</source>
+        <translation>Die Unterhaltungen stammen aus einer neueren Version von Hokku. Sie lassen sich hier lesen; neue werden nicht gespeichert.</translation>
+    </message>
+    <message>
+        <source>The conversations cannot be written (%1). They can be read; new ones are not stored.</source>
+        <translation>Die Unterhaltungen lassen sich nicht speichern (%1). Lesen geht; neue werden nicht gespeichert.</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ChatView</name>
+    <message>
+        <source>Open a link</source>
+        <translation>Link öffnen</translation>
+    </message>
+    <message>
+        <source>Open this address outside of Hokku?</source>
+        <translation>Diese Adresse außerhalb von Hokku öffnen?</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Conversation</source>
+        <translation>Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Jump to the end</source>
+        <translation>Zum Ende springen</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::Composer</name>
+    <message>
+        <source>%1 / %2 tokens</source>
+        <translation>%1 / %2 Token</translation>
+    </message>
+    <message>
+        <source>How much of the context the conversation takes, with the text that you are writing. A model sees no more than its context.</source>
+        <translation>Wie viel vom Kontext die Unterhaltung belegt, mitsamt dem Text, der gerade entsteht. Mehr als seinen Kontext sieht ein Modell nicht.</translation>
+    </message>
+    <message>
+        <source>Stop the reply</source>
+        <translation>Antwort anhalten</translation>
+    </message>
+    <message>
+        <source>Send the message</source>
+        <translation>Nachricht senden</translation>
+    </message>
+    <message>
+        <source>Stop (Esc)</source>
+        <translation>Anhalten (Esc)</translation>
+    </message>
+    <message>
+        <source>Send (Enter)</source>
+        <translation>Senden (Eingabe)</translation>
+    </message>
+    <message>
+        <source>Write a message</source>
+        <translation>Nachricht schreiben</translation>
+    </message>
+    <message>
+        <source>Message</source>
+        <translation>Nachricht</translation>
+    </message>
+    <message>
+        <source>Enter sends, Shift+Enter begins a new line</source>
+        <translation>Eingabe sendet, Umschalt+Eingabe beginnt eine neue Zeile</translation>
+    </message>
+    <message>
+        <source>Token budget</source>
+        <translation>Token-Budget</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ConversationModel</name>
+    <message>
+        <source>Folder %1</source>
+        <translation>Ordner %1</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>Neuer Chat</translation>
+    </message>
+    <message>
+        <source>%1, pinned</source>
+        <translation>%1, angeheftet</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::Download</name>
+    <message>
+        <source>Only addresses with http or https can be downloaded.</source>
+        <translation>Nur Adressen mit http oder https lassen sich herunterladen.</translation>
+    </message>
+    <message>
+        <source>There is not enough room on the disk.</source>
+        <translation>Auf dem Datenträger ist nicht genug Platz.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2</source>
+        <translation>%1 lässt sich nicht schreiben: %2</translation>
+    </message>
+    <message>
+        <source>The server sent another part of the file than was asked for.</source>
+        <translation>Der Server hat einen anderen Teil der Datei geschickt als verlangt.</translation>
+    </message>
+    <message>
+        <source>The server&apos;s file has %1 bytes, expected were %2.</source>
+        <translation>Die Datei des Servers hat %1 Bytes, erwartet waren %2.</translation>
+    </message>
+    <message>
+        <source>The server sent more than the file&apos;s size.</source>
+        <translation>Der Server hat mehr geschickt, als die Datei groß ist.</translation>
+    </message>
+    <message>
+        <source>What was downloaded before does not fit the server&apos;s file.</source>
+        <translation>Was schon heruntergeladen war, passt nicht zur Datei des Servers.</translation>
+    </message>
+    <message>
+        <source>The download broke off: %1. It can go on from here.</source>
+        <translation>Der Download ist abgebrochen: %1. Er kann von hier aus weitergehen.</translation>
+    </message>
+    <message>
+        <source>The download broke off after %1 of %2 bytes. It can go on from here.</source>
+        <translation>Der Download ist nach %1 von %2 Bytes abgebrochen. Er kann von hier aus weitergehen.</translation>
+    </message>
+    <message>
+        <source>The file has %1 bytes, expected were %2.</source>
+        <translation>Die Datei hat %1 Bytes, erwartet waren %2.</translation>
+    </message>
+    <message>
+        <source>The file is not the one that was expected (its SHA-256 differs). It was removed.</source>
+        <translation>Das ist nicht die erwartete Datei (ihre SHA-256-Prüfsumme weicht ab). Sie wurde gelöscht.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written.</source>
+        <translation>%1 lässt sich nicht schreiben.</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::EngineText</name>
+    <message>
+        <source>A file cannot be read or written</source>
+        <translation>Eine Datei lässt sich nicht lesen oder schreiben</translation>
+    </message>
+    <message>
+        <source>The file is damaged or of another kind</source>
+        <translation>Die Datei ist beschädigt oder von anderer Art</translation>
+    </message>
+    <message>
+        <source>This version of Hokku cannot handle it</source>
+        <translation>Diese Version von Hokku kommt damit nicht zurecht</translation>
+    </message>
+    <message>
+        <source>A value is out of range</source>
+        <translation>Ein Wert liegt außerhalb des Erlaubten</translation>
+    </message>
+    <message>
+        <source>The chat template of the model does not work</source>
+        <translation>Die Chat-Vorlage des Modells funktioniert nicht</translation>
+    </message>
+    <message>
+        <source>A limit would be exceeded</source>
+        <translation>Eine Grenze würde überschritten</translation>
+    </message>
+    <message>
+        <source>There is not enough memory</source>
+        <translation>Der Arbeitsspeicher reicht nicht</translation>
+    </message>
+    <message>
+        <source>The model computes values that are no numbers</source>
+        <translation>Das Modell errechnet Werte, die keine Zahlen sind</translation>
+    </message>
+    <message>
+        <source>It was cancelled</source>
+        <translation>Der Vorgang wurde abgebrochen</translation>
+    </message>
+    <message>
+        <source>The device failed</source>
+        <translation>Das Gerät ist ausgefallen</translation>
+    </message>
+    <message>
+        <source>the model has no chat template: it continues text only</source>
+        <translation>Das Modell hat keine Chat-Vorlage: Es führt nur Texte fort.</translation>
+    </message>
+    <message>
+        <source>the model is larger than the memory that is free: it will be slow</source>
+        <translation>Das Modell ist größer als der freie Speicher: Es wird langsam sein.</translation>
+    </message>
+    <message>
+        <source>%1 threads were asked for; %2 are used, one for each CPU that this process may use</source>
+        <translation>Verlangt waren %1 Threads; genutzt werden %2, einer für jeden verfügbaren Prozessorkern.</translation>
+    </message>
+    <message>
+        <source>the model was trained for %1 tokens; the context is that long</source>
+        <translation>Das Modell ist für %1 Token trainiert; so lang ist nun der Kontext.</translation>
+    </message>
+    <message>
+        <source>the context is only %1 tokens long: %2 MiB of memory are available</source>
+        <translation>Der Kontext ist nur %1 Token lang: %2 MiB Speicher sind frei.</translation>
+    </message>
+    <message>
+        <source>this model&apos;s key biases reach %1: a q8_0 context costs it accuracy, f16 does not</source>
+        <translation>Mit 8 Bit für das Gedächtnis schreibt dieses Modell ungenauer (seine Key-Biases reichen bis %1); mit 16 Bit nicht.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n threads</source>
+        <comment>of a processor</comment>
+        <translation>
+            <numerusform>%n Thread</numerusform>
+            <numerusform>%n Threads</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>A remark on the model: %1</source>
+        <translation>Anmerkung zum Modell: %1</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::Exchange</name>
+    <message>
+        <source>You</source>
+        <translation>Ich</translation>
+    </message>
+    <message>
+        <source>Reply</source>
+        <translation>Antwort</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::MainWindow</name>
+    <message>
+        <source>%1 cannot be loaded: %2</source>
+        <translation>%1 lässt sich nicht laden: %2</translation>
+    </message>
+    <message>
+        <source>Choose another</source>
+        <translation>Anderes wählen</translation>
+    </message>
+    <message>
+        <source>Deleted: %1</source>
+        <translation>Gelöscht: %1</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>The model is being loaded</source>
+        <translation>Das Modell wird geladen</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Lädt …</translation>
+    </message>
+    <message>
+        <source>Choose a model first</source>
+        <translation>Zuerst ein Modell wählen</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>Modell wählen</translation>
+    </message>
+    <message>
+        <source>Where the model runs, with which instructions and how many threads</source>
+        <translation>Wo das Modell rechnet, mit welchem Befehlssatz und wie vielen Threads</translation>
+    </message>
+    <message>
+        <source>Device: %1</source>
+        <translation>Gerät: %1</translation>
+    </message>
+    <message>
+        <source>%1 is not a model (.gguf) and not a short text.</source>
+        <translation>%1 ist weder ein Modell (.gguf) noch ein kurzer Text.</translation>
+    </message>
+    <message>
+        <source>Temporary chat: it leaves no trace</source>
+        <translation>Temporärer Chat: hinterlässt keine Spur</translation>
+    </message>
+    <message>
+        <source>Show or hide the conversations</source>
+        <translation>Unterhaltungen ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>Neuer Chat</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Loading the model</source>
+        <translation>Das Modell wird geladen</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ModelsPage</name>
+    <message>
+        <source>Models on this machine</source>
+        <translation>Modelle auf diesem Rechner</translation>
+    </message>
+    <message>
+        <source>Larger models write better and need more memory. Files of other programs are used where they lie; nothing is copied.</source>
+        <translation>Größere Modelle schreiben besser und brauchen mehr Speicher. Dateien anderer Programme werden dort genutzt, wo sie liegen; nichts wird kopiert.</translation>
+    </message>
+    <message>
+        <source>Add a file…</source>
+        <translation>Datei hinzufügen …</translation>
+    </message>
+    <message>
+        <source>Look again</source>
+        <translation>Erneut suchen</translation>
+    </message>
+    <message>
+        <source>Looks for models in the folders of LM Studio, GPT4All, Jan, Ollama and Hugging Face</source>
+        <translation>Sucht nach Modellen in den Ordnern von LM Studio, GPT4All, Jan, Ollama und Hugging Face</translation>
+    </message>
+    <message>
+        <source>Download a model</source>
+        <translation>Modell herunterladen</translation>
+    </message>
+    <message>
+        <source>Hokku connects to the network only here, and only when you press the button.</source>
+        <translation>Nur hier verbindet sich Hokku mit dem Netz, und nur auf Knopfdruck.</translation>
+    </message>
+    <message>
+        <source>Address of the file</source>
+        <translation>Adresse der Datei</translation>
+    </message>
+    <message>
+        <source>The address of a .gguf file</source>
+        <translation>Die Adresse einer .gguf-Datei</translation>
+    </message>
+    <message>
+        <source>optional</source>
+        <translation>freiwillig</translation>
+    </message>
+    <message>
+        <source>SHA-256 of the file</source>
+        <translation>SHA-256-Prüfsumme der Datei</translation>
+    </message>
+    <message>
+        <source>64 digits that the publisher gives; the file is checked against them</source>
+        <translation>64 Stellen, die der Herausgeber nennt; die Datei wird damit geprüft</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>Adresse</translation>
+    </message>
+    <message>
+        <source>SHA-256</source>
+        <translation>SHA-256</translation>
+    </message>
+    <message>
+        <source>Download</source>
+        <translation>Herunterladen</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Progress of the download</source>
+        <translation>Fortschritt des Downloads</translation>
+    </message>
+    <message>
+        <source>Add models</source>
+        <translation>Modelle hinzufügen</translation>
+    </message>
+    <message>
+        <source>Models (*.gguf)</source>
+        <translation>Modelle (*.gguf)</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>Bibliothek</translation>
+    </message>
+    <message>
+        <source>Added</source>
+        <translation>Hinzugefügt</translation>
+    </message>
+    <message>
+        <source>No model was found yet. Add a .gguf file, or download one below.</source>
+        <translation>Noch wurde kein Modell gefunden. Eine .gguf-Datei hinzufügen oder unten eine herunterladen.</translation>
+    </message>
+    <message>
+        <source>%1 million parameters</source>
+        <translation>%1 Millionen Parameter</translation>
+    </message>
+    <message>
+        <source>context up to %1</source>
+        <translation>Kontext bis %1</translation>
+    </message>
+    <message>
+        <source>Needs about %1 of memory for a context of %2 tokens; %3 are free.</source>
+        <translation>Braucht etwa %1 Speicher für einen Kontext von %2 Token; %3 sind frei.</translation>
+    </message>
+    <message>
+        <source>It would be slow or not load at all.</source>
+        <translation>Es wäre langsam oder ließe sich gar nicht laden.</translation>
+    </message>
+    <message>
+        <source>Cannot be used: %1</source>
+        <translation>Nicht nutzbar: %1</translation>
+    </message>
+    <message>
+        <source>In use</source>
+        <translation>In Gebrauch</translation>
+    </message>
+    <message>
+        <source>Use</source>
+        <translation>Verwenden</translation>
+    </message>
+    <message>
+        <source>Use %1</source>
+        <translation>%1 verwenden</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Delete %1</source>
+        <translation>%1 löschen</translation>
+    </message>
+    <message>
+        <source>Delete a model</source>
+        <translation>Modell löschen</translation>
+    </message>
+    <message>
+        <source>Delete %1 (%2) from the disk? This cannot be undone.</source>
+        <translation>%1 (%2) vom Datenträger löschen? Das lässt sich nicht rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be deleted: %2</source>
+        <translation>%1 lässt sich nicht löschen: %2</translation>
+    </message>
+    <message>
+        <source>Give the address of a .gguf file.</source>
+        <translation>Bitte die Adresse einer .gguf-Datei angeben.</translation>
+    </message>
+    <message>
+        <source>A SHA-256 has 64 digits.</source>
+        <translation>Eine SHA-256-Prüfsumme hat 64 Stellen.</translation>
+    </message>
+    <message>
+        <source>%1 was downloaded.</source>
+        <translation>%1 wurde heruntergeladen.</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 von %2</translation>
+    </message>
+    <message>
+        <source> at %1/s</source>
+        <translation> mit %1/s</translation>
+    </message>
+    <message numerus="yes">
+        <source>, %n seconds left</source>
+        <translation>
+            <numerusform>, noch %n Sekunde</numerusform>
+            <numerusform>, noch %n Sekunden</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>, paused</source>
+        <translation>, angehalten</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::Presets</name>
+    <message>
+        <source>Standard</source>
+        <translation>Standard</translation>
+    </message>
+    <message>
+        <source>Precise</source>
+        <translation>Genau</translation>
+    </message>
+    <message>
+        <source>Verse</source>
+        <translation>Verse</translation>
+    </message>
+    <message>
+        <source>You are a poet of short forms. Answer with the poem alone, in as few words as it needs.</source>
+        <translation>Du dichtest in kurzen Formen. Antworte nur mit dem Gedicht, in so wenigen Worten, wie es braucht.</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ReplyDetails</name>
+    <message>
+        <source>ended by itself</source>
+        <translation>von selbst beendet</translation>
+    </message>
+    <message>
+        <source>ended by a stop text</source>
+        <translation>an einem Stopptext beendet</translation>
+    </message>
+    <message>
+        <source>cut at the longest length</source>
+        <translation>an der Längengrenze abgeschnitten</translation>
+    </message>
+    <message>
+        <source>cut, the context is full</source>
+        <translation>abgeschnitten, der Kontext ist voll</translation>
+    </message>
+    <message>
+        <source>stopped</source>
+        <translation>angehalten</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n tokens</source>
+        <translation>
+            <numerusform>%n Token</numerusform>
+            <numerusform>%n Token</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 tok/s</source>
+        <translation>%1 Token/s</translation>
+    </message>
+    <message>
+        <source>first token after %1 s</source>
+        <translation>erstes Token nach %1 s</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::SamplingFields</name>
+    <message>
+        <source>Temperature</source>
+        <translation>Temperatur</translation>
+    </message>
+    <message>
+        <source>How daring the words are. 0 always takes the most likely one; 1 keeps the model&apos;s own odds; higher is wilder.</source>
+        <translation>Wie gewagt die Wörter sind. 0 nimmt stets das wahrscheinlichste; 1 lässt dem Modell seine eigenen Gewichte; darüber wird es wilder.</translation>
+    </message>
+    <message>
+        <source>Top-k</source>
+        <translation>Top-k</translation>
+    </message>
+    <message>
+        <source>Only this many of the most likely words are considered. 0: no limit.</source>
+        <translation>Nur so viele der wahrscheinlichsten Wörter kommen in Frage. 0: ohne Grenze.</translation>
+    </message>
+    <message>
+        <source>Top-p</source>
+        <translation>Top-p</translation>
+    </message>
+    <message>
+        <source>The most likely words that together have this share of the odds are considered. 1: all.</source>
+        <translation>Die wahrscheinlichsten Wörter, die zusammen diesen Anteil der Wahrscheinlichkeit haben, kommen in Frage. 1: alle.</translation>
+    </message>
+    <message>
+        <source>Min-p</source>
+        <translation>Min-p</translation>
+    </message>
+    <message>
+        <source>Words less likely than this share of the best one are left out. 0: none is.</source>
+        <translation>Wörter, die nicht einmal diesen Anteil des besten erreichen, fallen weg. 0: keines.</translation>
+    </message>
+    <message>
+        <source>Repeat penalty</source>
+        <translation>Wiederholungsstrafe</translation>
+    </message>
+    <message>
+        <source>Makes words that were just used less likely. 1: off; 1.1 keeps small models from going in circles.</source>
+        <translation>Macht eben benutzte Wörter unwahrscheinlicher. 1: aus; 1,1 bewahrt kleine Modelle davor, sich im Kreis zu drehen.</translation>
+    </message>
+    <message>
+        <source>Repeat window</source>
+        <translation>Wiederholungsfenster</translation>
+    </message>
+    <message>
+        <source>How many words back a repetition counts. 0: off; -1: the whole text.</source>
+        <translation>Wie viele Wörter zurück eine Wiederholung zählt. 0: aus; -1: im ganzen Text.</translation>
+    </message>
+    <message>
+        <source>Frequency penalty</source>
+        <translation>Häufigkeitsstrafe</translation>
+    </message>
+    <message>
+        <source>Makes a word less likely each time it was used. 0: off.</source>
+        <translation>Macht ein Wort mit jedem Gebrauch unwahrscheinlicher. 0: aus.</translation>
+    </message>
+    <message>
+        <source>Presence penalty</source>
+        <translation>Vorkommensstrafe</translation>
+    </message>
+    <message>
+        <source>Makes a word less likely once it was used at all. 0: off.</source>
+        <translation>Macht ein Wort unwahrscheinlicher, sobald es überhaupt vorkam. 0: aus.</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::SettingsPage</name>
+    <message>
+        <source>Appearance</source>
+        <translation>Aussehen</translation>
+    </message>
+    <message>
+        <source>As the system</source>
+        <translation>Wie das System</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Hell</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source>Theme</source>
+        <translation>Farben</translation>
+    </message>
+    <message>
+        <source>Light or dark, or what the desktop uses</source>
+        <translation>Hell oder dunkel, oder wie es die Arbeitsfläche vorgibt</translation>
+    </message>
+    <message>
+        <source> %</source>
+        <translation> %</translation>
+    </message>
+    <message>
+        <source>Text size</source>
+        <translation>Textgröße</translation>
+    </message>
+    <message>
+        <source>Of everything in the window</source>
+        <translation>Für alles im Fenster</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>Sprache</translation>
+    </message>
+    <message>
+        <source>Of the app; models answer in the language you write</source>
+        <translation>Die der App; Modelle antworten in der Sprache, in der sie gefragt werden</translation>
+    </message>
+    <message>
+        <source>Tell me when a reply has ended while I am elsewhere</source>
+        <translation>Melden, wenn eine Antwort fertig ist und Hokku im Hintergrund liegt</translation>
+    </message>
+    <message>
+        <source>How replies are written</source>
+        <translation>Wie Antworten entstehen</translation>
+    </message>
+    <message>
+        <source>A preset is a system prompt with sampling values. Changes hold for the next replies; save them under a name to keep them.</source>
+        <translation>Eine Vorlage ist ein Systemprompt mit Werten für die Wortwahl. Änderungen gelten für die nächsten Antworten; unter einem Namen gespeichert bleiben sie erhalten.</translation>
+    </message>
+    <message>
+        <source>Preset</source>
+        <translation>Vorlage</translation>
+    </message>
+    <message>
+        <source>Used for new chats and the next replies</source>
+        <translation>Gilt für neue Chats und die nächsten Antworten</translation>
+    </message>
+    <message>
+        <source>System prompt</source>
+        <translation>Systemprompt</translation>
+    </message>
+    <message>
+        <source>What the model is told before every conversation</source>
+        <translation>Was dem Modell vor jeder Unterhaltung gesagt wird</translation>
+    </message>
+    <message>
+        <source>until it ends</source>
+        <translation>bis sie endet</translation>
+    </message>
+    <message>
+        <source>Longest reply</source>
+        <translation>Längste Antwort</translation>
+    </message>
+    <message>
+        <source>In tokens; most words are one or two</source>
+        <translation>In Token; die meisten Wörter sind ein oder zwei</translation>
+    </message>
+    <message>
+        <source>Save as…</source>
+        <translation>Speichern unter …</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>Importieren …</translation>
+    </message>
+    <message>
+        <source>Export…</source>
+        <translation>Exportieren …</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Ausführung</translation>
+    </message>
+    <message>
+        <source>Changes here load the model anew.</source>
+        <translation>Änderungen hier laden das Modell neu.</translation>
+    </message>
+    <message>
+        <source>automatic</source>
+        <translation>automatisch</translation>
+    </message>
+    <message>
+        <source>Context</source>
+        <translation>Kontext</translation>
+    </message>
+    <message>
+        <source>How many tokens of a conversation the model can see; more takes more memory</source>
+        <translation>Wie viele Token einer Unterhaltung das Modell sehen kann; mehr braucht mehr Speicher</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>Threads</translation>
+    </message>
+    <message>
+        <source>How many processor cores write; automatic: all real ones</source>
+        <translation>Wie viele Prozessorkerne rechnen; automatisch: alle echten</translation>
+    </message>
+    <message>
+        <source>32-bit: exact</source>
+        <translation>32 Bit: genau</translation>
+    </message>
+    <message>
+        <source>16-bit: half the memory</source>
+        <translation>16 Bit: halber Speicher</translation>
+    </message>
+    <message>
+        <source>8-bit: a quarter of the memory</source>
+        <translation>8 Bit: ein Viertel des Speichers</translation>
+    </message>
+    <message>
+        <source>Memory of the conversation</source>
+        <translation>Gedächtnis</translation>
+    </message>
+    <message>
+        <source>How precisely the model keeps what it has read (its key-value cache)</source>
+        <translation>Wie genau das Modell behält, was es gelesen hat (sein Key-Value-Cache)</translation>
+    </message>
+    <message>
+        <source>Read models in place from the disk</source>
+        <translation>Modelle direkt vom Datenträger lesen</translation>
+    </message>
+    <message>
+        <source>Faster to load, and the memory is shared. Switch it off for models on slow or network disks.</source>
+        <translation>Lädt schneller, und der Speicher wird geteilt. Ausschalten, wenn Modelle auf langsamen oder Netzlaufwerken liegen.</translation>
+    </message>
+    <message>
+        <source>Storage</source>
+        <translation>Ablage</translation>
+    </message>
+    <message>
+        <source>Conversations, presets and models are kept on this machine only, in %1</source>
+        <translation>Unterhaltungen, Vorlagen und Modelle liegen nur auf diesem Rechner, in %1</translation>
+    </message>
+    <message>
+        <source>Portable mode: everything lies beside the program.</source>
+        <translation>Portabler Modus: Alles liegt neben dem Programm.</translation>
+    </message>
+    <message>
+        <source>Open the folder</source>
+        <translation>Ordner öffnen</translation>
+    </message>
+    <message>
+        <source>Save the preset</source>
+        <translation>Vorlage speichern</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Import a preset</source>
+        <translation>Vorlage importieren</translation>
+    </message>
+    <message>
+        <source>Presets (*.json)</source>
+        <translation>Vorlagen (*.json)</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2</source>
+        <translation>%1 lässt sich nicht lesen: %2</translation>
+    </message>
+    <message>
+        <source>Export the preset</source>
+        <translation>Vorlage exportieren</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2</source>
+        <translation>%1 lässt sich nicht schreiben: %2</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::Sidebar</name>
+    <message>
+        <source>Conversations appear here.</source>
+        <translation>Hier erscheinen die Unterhaltungen.</translation>
+    </message>
+    <message>
+        <source>Search conversations</source>
+        <translation>Unterhaltungen suchen</translation>
+    </message>
+    <message>
+        <source>Search titles and messages (%1)</source>
+        <translation>Titel und Nachrichten durchsuchen (%1)</translation>
+    </message>
+    <message>
+        <source>More about conversations</source>
+        <translation>Mehr zu den Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>Temporary chat, import</source>
+        <translation>Temporärer Chat, Import</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>Search results</source>
+        <translation>Suchergebnisse</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>Neuer Chat</translation>
+    </message>
+    <message>
+        <source>New temporary chat</source>
+        <translation>Neuer temporärer Chat</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>Importieren …</translation>
+    </message>
+    <message>
+        <source>Nothing was found for “%1”.</source>
+        <translation>Zu „%1“ wurde nichts gefunden.</translation>
+    </message>
+    <message>
+        <source>Rename…</source>
+        <translation>Umbenennen …</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Loslösen</translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation>Anheften</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Move to folder</source>
+        <translation>In Ordner verschieben</translation>
+    </message>
+    <message>
+        <source>New folder…</source>
+        <translation>Neuer Ordner …</translation>
+    </message>
+    <message>
+        <source>New folder</source>
+        <translation>Neuer Ordner</translation>
+    </message>
+    <message>
+        <source>Name of the folder</source>
+        <translation>Name des Ordners</translation>
+    </message>
+    <message>
+        <source>No folder</source>
+        <translation>Kein Ordner</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>Exportieren</translation>
+    </message>
+    <message>
+        <source>Markdown…</source>
+        <translation>Markdown …</translation>
+    </message>
+    <message>
+        <source>Plain text…</source>
+        <translation>Reiner Text …</translation>
+    </message>
+    <message>
+        <source>JSON, with all versions…</source>
+        <translation>JSON, mit allen Fassungen …</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>Umbenennen</translation>
+    </message>
+    <message>
+        <source>Title of the conversation</source>
+        <translation>Titel der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2</source>
+        <translation>%1 lässt sich nicht schreiben: %2</translation>
+    </message>
+    <message>
+        <source>Import</source>
+        <translation>Importieren</translation>
+    </message>
+    <message>
+        <source>Conversations (*.json *.md *.txt)</source>
+        <translation>Unterhaltungen (*.json *.md *.txt)</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2</source>
+        <translation>%1 lässt sich nicht lesen: %2</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::TranscriptBrowser</name>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as Markdown</source>
+        <translation>Als Markdown kopieren</translation>
+    </message>
+    <message>
+        <source>Copy the link</source>
+        <translation>Link kopieren</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>Alles auswählen</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::TranscriptDocument</name>
+    <message>
+        <source>The reply failed.</source>
+        <translation>Die Antwort ist gescheitert.</translation>
+    </message>
+    <message>
+        <source>The reply failed: %1</source>
+        <translation>Die Antwort ist gescheitert: %1</translation>
+    </message>
+    <message>
+        <source>Stopped before the end.</source>
+        <translation>Vor dem Ende angehalten.</translation>
+    </message>
+    <message>
+        <source>Cut off before the end.</source>
+        <translation>Vor dem Ende abgeschnitten.</translation>
+    </message>
+    <message>
+        <source>Thinking…</source>
+        <translation>Denkt nach …</translation>
+    </message>
+    <message>
+        <source>Thought</source>
+        <translation>Nachgedacht</translation>
+    </message>
+    <message>
+        <source>Thought for %1 s</source>
+        <translation>%1 s lang nachgedacht</translation>
+    </message>
+    <message>
+        <source>Thought for %1 min %2 s</source>
+        <translation>%1 min %2 s lang nachgedacht</translation>
+    </message>
+    <message>
+        <source>You:</source>
+        <translation>Ich:</translation>
+    </message>
+    <message>
+        <source>Reply:</source>
+        <translation>Antwort:</translation>
+    </message>
+    <message>
+        <source>Instructions:</source>
+        <translation>Anweisungen:</translation>
+    </message>
+    <message>
+        <source>Note:</source>
+        <translation>Hinweis:</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::TurnActions</name>
+    <message>
+        <source>%1 / %2</source>
+        <translation>%1 / %2</translation>
+    </message>
+    <message>
+        <source>Version %1 of %2</source>
+        <translation>Fassung %1 von %2</translation>
+    </message>
+    <message>
+        <source>Previous version</source>
+        <translation>Vorherige Fassung</translation>
+    </message>
+    <message>
+        <source>Next version</source>
+        <translation>Nächste Fassung</translation>
+    </message>
+    <message>
+        <source>Copy this reply</source>
+        <translation>Diese Antwort kopieren</translation>
+    </message>
+    <message>
+        <source>Copy this message</source>
+        <translation>Diese Nachricht kopieren</translation>
+    </message>
+    <message>
+        <source>Edit this reply</source>
+        <translation>Diese Antwort bearbeiten</translation>
+    </message>
+    <message>
+        <source>Edit this message</source>
+        <translation>Diese Nachricht bearbeiten</translation>
+    </message>
+    <message>
+        <source>Write this reply anew</source>
+        <translation>Diese Antwort neu schreiben</translation>
+    </message>
+    <message>
+        <source>Go on with this reply</source>
+        <translation>Diese Antwort fortsetzen</translation>
+    </message>
+    <message>
+        <source>Details of this reply</source>
+        <translation>Einzelheiten zu dieser Antwort</translation>
+    </message>
+    <message>
+        <source>Delete this reply</source>
+        <translation>Diese Antwort löschen</translation>
+    </message>
+    <message>
+        <source>Delete this message</source>
+        <translation>Diese Nachricht löschen</translation>
+    </message>
+</context>
+<context>
+    <name>main</name>
+    <message>
+        <source>Private, offline chat and drafting</source>
+        <translation>Vertraulich chatten und schreiben, ohne Netz</translation>
+    </message>
+    <message>
+        <source>Keep everything in a folder beside the program</source>
+        <translation>Alles in einem Ordner neben dem Programm ablegen</translation>
+    </message>
+    <message>
+        <source>Load the model, write, stop, and end with 0 if all works</source>
+        <translation>Modell laden, schreiben, anhalten und mit 0 enden, wenn alles geht</translation>
+    </message>
+    <message>
+        <source>A model (.gguf) to load</source>
+        <translation>Ein Modell (.gguf), das geladen wird</translation>
+    </message>
+</context>
+</TS>
