@@ -7,13 +7,11 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
-#include <QPlainTextEdit>
 #include <QToolButton>
 
 #include "chat/chat_page.h"
 #include "chat/composer.h"
-#include "gui/application/app_fixture.h"
-#include "look/theme.h"
+#include "gui/application/window_fixture.h"
 
 using namespace hokku;
 using namespace hokku::desktop;
@@ -21,43 +19,7 @@ using namespace hokku::testing;
 
 namespace {
 
-struct Fixture : AppFixture {
-    std::unique_ptr<Settings> settings;
-    std::unique_ptr<MainWindow> window;
-
-    Fixture() {
-        settings = std::make_unique<Settings>(folders.settingsFile);
-        Theme::instance().apply(ThemeChoice::light, 100);
-        openWindow();
-    }
-    void openWindow() {
-        window.reset();
-        window = std::make_unique<MainWindow>(MainWindowParts{
-            .folders = folders, .settings = *settings, .store = *store, .generator = *generator});
-        window->show();
-        QSignalSpy ready(generator.get(), &qt::Generator::modelReady);
-        window->loadModel(QStringLiteral("fake.gguf"));
-        REQUIRE(ready.wait(kPatienceMs));
-    }
-    template <class Widget>
-    Widget* find(const char* name) {
-        auto* widget = window->findChild<Widget*>(QLatin1String(name));
-        REQUIRE(widget != nullptr);
-        return widget;
-    }
-    QPlainTextEdit* edit() { return find<QPlainTextEdit>("messageEdit"); }
-    void type(const char* text) {
-        edit()->setFocus();
-        QTest::keyClicks(edit(), QString::fromUtf8(text));
-    }
-    /// Types, sends with Enter and waits for the end of the reply.
-    void say(const char* text) {
-        QSignalSpy ended(&window->session(), &ChatSession::replyEnded);
-        type(text);
-        QTest::keyClick(edit(), Qt::Key_Return);
-        REQUIRE((!ended.isEmpty() || ended.wait(kPatienceMs)));
-    }
-};
+using Fixture = WindowFixture;
 
 }  // namespace
 
