@@ -219,8 +219,9 @@ void ChatPage::saveDraft() {
 void ChatPage::offerOverflow() {
     showNotice(
         [] {
-            return tr("The context is full: the model cannot read more of this conversation. Leave "
-                      "out its oldest turns, or begin a new chat.");
+            return tr(
+                "The context is full: the model cannot read more of this conversation. Leave "
+                "out its oldest turns, or begin a new chat.");
         },
         [] { return tr("Leave out the oldest"); },
         [this] {

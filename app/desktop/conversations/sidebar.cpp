@@ -196,9 +196,9 @@ void Sidebar::keyPressEvent(QKeyEvent* event) {
 void Sidebar::Private::retranslate() {
     field->setPlaceholderText(tr("Search conversations"));
     field->setAccessibleName(tr("Search conversations"));
-    field->setToolTip(tr("Search titles and messages (%1)")
-                          .arg(QKeySequence(Qt::CTRL | Qt::Key_K)
-                                   .toString(QKeySequence::NativeText)));
+    field->setToolTip(
+        tr("Search titles and messages (%1)")
+            .arg(QKeySequence(Qt::CTRL | Qt::Key_K).toString(QKeySequence::NativeText)));
     menuButton->setAccessibleName(tr("More about conversations"));
     menuButton->setToolTip(tr("Temporary chat, import"));
     tree->setAccessibleName(tr("Conversations"));
