@@ -6,6 +6,7 @@
 #   neither    (label slow)
 #   [threads]  also run under ThreadSanitizer (label threads, besides the other)
 #   [serial]   measures time: never beside another test
+# A variable HOKKU_TEST_LABEL in the folder's CMakeLists.txt is a label of all of its tests.
 function(hokku_add_test name)
     add_executable(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE hokku_test_support)
@@ -18,7 +19,8 @@ function(hokku_register_tests name)
     set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
     add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
         COMMAND ${CMAKE_COMMAND} -DTEST_EXECUTABLE=$<TARGET_FILE:${name}> -DTEST_LIST=${list}
-                -DCATCH_VERSION=${Catch2_VERSION} -P ${PROJECT_SOURCE_DIR}/cmake/ListTests.cmake)
+                -DCATCH_VERSION=${Catch2_VERSION} -DEXTRA_LABEL=${HOKKU_TEST_LABEL}
+                -P ${PROJECT_SOURCE_DIR}/cmake/ListTests.cmake)
     file(WRITE ${include}
         "if(EXISTS \"${list}\")\n  include(\"${list}\")\n"
         "else()\n  add_test(${name}_is_not_built ${name}_is_not_built)\nendif()\n")

@@ -11,6 +11,7 @@ else()
 endif()
 
 # Adds every test case that matches the tags, with these ctest labels and further properties.
+# EXTRA_LABEL, if given, is a label of all of them.
 function(add_cases tags labels properties)
     execute_process(COMMAND ${TEST_EXECUTABLE} ${tags} ${list_option}
                     OUTPUT_VARIABLE lines ERROR_VARIABLE errors RESULT_VARIABLE status)
@@ -18,6 +19,7 @@ function(add_cases tags labels properties)
         message(FATAL_ERROR "${TEST_EXECUTABLE} cannot list its tests: ${status}\n${lines}${errors}")
     endif()
     list(GET labels 0 tier)
+    list(APPEND labels ${EXTRA_LABEL})
     string(FIND "${lines}" "\n" end)
     while(end GREATER -1)
         string(SUBSTRING "${lines}" 0 ${end} name)

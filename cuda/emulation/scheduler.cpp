@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulation/scheduler.h"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <numeric>
+
+namespace hokku::emulation {
+
+namespace {
+
+constexpr uint32_t kWarp = 32;
+constexpr uint64_t kMaxIdleYields = 20'000'000;
+constexpr uint64_t kMaxCooperativeThreads = 65'536;
+
+Thread* running_thread = nullptr;
+Scheduler* running_scheduler = nullptr;
+char host_order = 0;  // ThreadSanitizer's place for the host's own accesses.
+
+FiberStacks& stacks() {
+    static FiberStacks pool;
+    return pool;
+}
+
+std::vector<Kernel>& kernels() {
+    static std::vector<Kernel> all;
+    return all;
+}
+
+std::string describe(const Thread& thread, const std::string& what) {
+    const Block& block = *thread.block;
+    return std::string(block.grid->launch->kernel->name) + ", block (" + std::to_string(block.x) +
+           ", " + std::to_string(block.y) + ", " + std::to_string(block.z) + "), thread " +
+           std::to_string(thread.index) + ": " + what;
+}
+
+std::string describe(const std::source_location& where) {
+    std::string file = where.file_name();
+    const size_t slash = file.rfind('/');
+    if (slash != std::string::npos) file = file.substr(slash + 1);
+    return file + ":" + std::to_string(where.line());
+}
+
+bool is_same_site(const std::source_location& a, const std::source_location& b) {
+    return a.line() == b.line() && a.column() == b.column() &&
+           std::string_view(a.file_name()) == b.file_name();
+}
+
+std::string check_launch(const KernelLaunch& launch) {
+    const Kernel& kernel = *launch.kernel;
+    const std::string name = std::string(kernel.name) + ": ";
+    if (launch.params.size() != kernel.param_bytes) {
+        return name + std::to_string(launch.params.size()) + " bytes of parameters, expected " +
+               std::to_string(kernel.param_bytes);
+    }
+    if (launch.num_threads == 0 || launch.num_threads > kernel.max_threads) {
+        return name + std::to_string(launch.num_threads) + " threads a block, allowed are 1 to " +
+               std::to_string(kernel.max_threads);
+    }
+    if (launch.grid.count() == 0 || launch.grid.y > 65535 || launch.grid.z > 65535) {
+        return name + "a grid of " + std::to_string(launch.grid.x) + " x " +
+               std::to_string(launch.grid.y) + " x " + std::to_string(launch.grid.z);
+    }
+    if (launch.shared_bytes > kMaxSharedBytes) {
+        return name + std::to_string(launch.shared_bytes) + " bytes of shared memory";
+    }
+    if (launch.is_cooperative &&
+        launch.grid.count() * launch.num_threads > kMaxCooperativeThreads) {
+        return name + "too large for a cooperative launch";
+    }
+    return {};
+}
+
+}  // namespace
+
+const Kernel* find_kernel(std::string_view name) {
+    for (const Kernel& kernel : kernels()) {
+        if (name == kernel.name) return &kernel;
+    }
+    return nullptr;
+}
+
+KernelRegistration::KernelRegistration(const Kernel& kernel) {
+    kernels().push_back(kernel);
+}
+
+Thread& current_thread() {
+    return *running_thread;
+}
+
+Scheduler& current_scheduler() {
+    return *running_scheduler;
+}
+
+Scheduler::Scheduler(std::span<const KernelLaunch> launches, const Schedule& schedule)
+    : schedule_(schedule), random_(schedule.seed), grids_(launches.size()) {
+    for (size_t i = 0; i < launches.size(); ++i) {
+        Grid& grid = grids_[i];
+        grid.launch = &launches[i];
+        if (launches[i].is_dependent && i > 0) grid.primary = &grids_[i - 1];
+        if (error_.empty()) error_ = check_launch(launches[i]);
+        grid.order.resize(launches[i].grid.count());
+        std::iota(grid.order.begin(), grid.order.end(), 0u);
+        if (schedule.order == Order::reverse) std::reverse(grid.order.begin(), grid.order.end());
+        if (schedule.order == Order::random) {
+            std::shuffle(grid.order.begin(), grid.order.end(), random_);
+        }
+    }
+}
+
+Scheduler::~Scheduler() {
+    // After an error threads are left in the middle of their kernels; kernels own nothing.
+    for (Grid& grid : grids_) {
+        for (auto& block : grid.live) {
+            if (!block) continue;
+            for (Thread& thread : block->threads) {
+                if (thread.fiber.stack() != nullptr) stacks().give_back(thread.fiber.stack());
+                thread.fiber.forget();
+            }
+        }
+    }
+}
+
+bool Scheduler::may_begin(size_t index) const {
+    const Grid& grid = grids_[index];
+    if (grid.primary != nullptr) return grid.primary->num_allowing == grid.primary->order.size();
+    return std::all_of(grids_.begin(), grids_.begin() + static_cast<ptrdiff_t>(index),
+                       [](const Grid& earlier) { return earlier.is_complete; });
+}
+
+bool Scheduler::begin_blocks() {
+    bool has_begun = false;
+    for (size_t i = 0; i < grids_.size(); ++i) {
+        Grid& grid = grids_[i];
+        if (grid.num_begun == grid.order.size()) continue;
+        if (!may_begin(i)) continue;
+        const KernelLaunch& launch = *grid.launch;
+        while (grid.num_begun < grid.order.size() &&
+               (launch.is_cooperative || num_live_threads_ == 0 ||
+                num_live_threads_ + launch.num_threads <= kResidentThreads)) {
+            begin_block(grid);
+            has_begun = true;
+        }
+    }
+    return has_begun;
+}
+
+void Scheduler::begin_block(Grid& grid) {
+    const KernelLaunch& launch = *grid.launch;
+    const uint32_t place = grid.order[grid.num_begun++];
+    auto block = std::make_unique<Block>();
+    block->grid = &grid;
+    block->x = place % launch.grid.x;
+    block->y = place / launch.grid.x % launch.grid.y;
+    block->z = place / launch.grid.x / launch.grid.y;
+    block->threads.resize(launch.num_threads);
+    std::vector<Thread*> group;
+    for (uint32_t i = 0; i < launch.num_threads; ++i) {
+        block->threads[i].block = block.get();
+        block->threads[i].index = i;
+        group.push_back(&block->threads[i]);
+    }
+    num_live_threads_ += launch.num_threads;
+    if (grid.primary != nullptr && schedule_.order == Order::forward) {
+        wake(group);  // Before the rest of the launch that it should wait for.
+    } else if (schedule_.order == Order::reverse) {
+        ready_.insert(ready_.end(), group.rbegin(), group.rend());
+    } else {
+        ready_.insert(ready_.end(), group.begin(), group.end());
+    }
+    grid.live.push_back(std::move(block));
+}
+
+void Scheduler::wake(std::vector<Thread*>& group) {
+    for (Thread* thread : group) thread->state = ThreadState::ready;
+    switch (schedule_.order) {
+        case Order::forward:
+            ready_.insert(ready_.begin(), group.begin(), group.end());
+            break;
+        case Order::reverse:
+            ready_.insert(ready_.begin(), group.rbegin(), group.rend());
+            break;
+        case Order::random:
+            ready_.insert(ready_.end(), group.begin(), group.end());
+            break;
+    }
+}
+
+Thread* Scheduler::take_ready() {
+    if (schedule_.order == Order::random) {
+        std::swap(ready_[random_() % ready_.size()], ready_.back());
+        Thread* thread = ready_.back();
+        ready_.pop_back();
+        return thread;
+    }
+    Thread* thread = ready_.front();
+    ready_.pop_front();
+    return thread;
+}
+
+RunReport Scheduler::run() {
+    release(&host_order);
+    running_scheduler = this;
+    while (error_.empty()) {
+        if (ready_.empty()) {
+            if (begin_blocks()) continue;
+            const bool is_complete = std::all_of(grids_.begin(), grids_.end(),
+                                                 [](const Grid& g) { return g.is_complete; });
+            if (!is_complete) error_ = describe_deadlock();
+            break;
+        }
+        Thread& thread = *take_ready();
+        if (thread.fiber.stack() == nullptr) {
+            std::byte* stack = stacks().take();
+            if (stack == nullptr) {
+                error_ = "no memory for the stack of another emulated thread";
+                break;
+            }
+            thread.fiber.start(stack, &Scheduler::thread_entry);
+        }
+        running_thread = &thread;
+        ++num_switches_;
+        thread.fiber.resume();
+        if (thread.state == ThreadState::done) end_thread(thread);
+    }
+    running_thread = nullptr;
+    running_scheduler = nullptr;
+    for (Grid& grid : grids_) acquire(&grid.memory_order);
+    return {error_, num_switches_};
+}
+
+void Scheduler::thread_entry() {
+    Fiber::entered();
+    Thread* thread = nullptr;
+    const KernelLaunch* launch = nullptr;
+    {
+        const IgnoreAccesses ignore;
+        thread = &current_thread();
+        Grid* grid = thread->block->grid;
+        launch = grid->launch;
+        acquire(&host_order);
+        // Launches that had ended before this one, or those it depends on in a row, could begin.
+        Grid* first = grid;
+        while (first->primary != nullptr) first = first->primary;
+        for (Grid& earlier : running_scheduler->grids_) {
+            if (&earlier == first) break;
+            acquire(&earlier.memory_order);
+        }
+    }
+    launch->kernel->run(launch->params.data());
+    release(&thread->block->grid->memory_order);
+    thread->state = ThreadState::done;
+    thread->fiber.suspend_for_good();
+}
+
+void Scheduler::end_thread(Thread& thread) {
+    Block& block = *thread.block;
+    stacks().give_back(thread.fiber.stack());
+    thread.fiber.forget();
+    --num_live_threads_;
+    ++block.num_done;
+    std::string fault;
+    if (!thread.copies.open.empty() || !thread.copies.groups.empty()) {
+        fault = "ended with asynchronous copies that were not waited for";
+    } else if (block.num_at_barrier > 0) {
+        fault = "ended while others of its block wait at the barrier at " +
+                describe(block.barrier_site);
+    } else if (block.grid->primary != nullptr && !thread.has_waited) {
+        fault = "ended without having waited for the launch that it depends on";
+    }
+    const uint32_t first = thread.index / kWarp * kWarp;
+    const auto end = std::min<uint32_t>(first + kWarp, static_cast<uint32_t>(block.threads.size()));
+    for (uint32_t i = first; i < end && fault.empty(); ++i) {
+        const Thread& other = block.threads[i];
+        if (other.state == ThreadState::at_collective &&
+            (other.call->mask >> (thread.index % kWarp) & 1u) != 0) {
+            fault = "ended while lane " + std::to_string(i % kWarp) +
+                    " waits for it in the warp operation at " + describe(other.call->where);
+        }
+    }
+    if (!fault.empty()) {
+        error_ = describe(thread, fault);
+        return;
+    }
+    if (block.num_done == block.threads.size()) end_block(block);
+}
+
+void Scheduler::end_block(Block& block) {
+    Grid& grid = *block.grid;
+    const std::string damaged = block.shared.find_damage();
+    if (!damaged.empty()) {
+        error_ = describe(block.threads.front(),
+                          "something was written outside the bounds of shared array " + damaged);
+        return;
+    }
+    ++grid.num_done;
+    if (!block.is_allowing) ++grid.num_allowing;
+    const auto is_this = [&](const auto& live) { return live.get() == &block; };
+    grid.live.erase(std::find_if(grid.live.begin(), grid.live.end(), is_this));
+    if (grid.num_done == grid.order.size()) {
+        grid.is_complete = true;
+        std::vector<Thread*> waiting;
+        for (Grid& later : grids_) {
+            if (later.primary != &grid) continue;
+            for (auto& live : later.live) {
+                for (Thread& thread : live->threads) {
+                    if (thread.state == ThreadState::at_primary) waiting.push_back(&thread);
+                }
+            }
+        }
+        wake(waiting);
+    }
+    begin_blocks();
+}
+
+std::string Scheduler::describe_deadlock() const {
+    for (const Grid& grid : grids_) {
+        for (const auto& block : grid.live) {
+            for (const Thread& thread : block->threads) {
+                const std::string what = "no thread can go on; this one waits ";
+                if (thread.state == ThreadState::at_barrier) {
+                    return describe(thread,
+                                    what + "at the barrier at " + describe(block->barrier_site));
+                }
+                if (thread.state == ThreadState::at_collective) {
+                    return describe(
+                        thread, what + "in the warp operation at " + describe(thread.call->where));
+                }
+                if (thread.state == ThreadState::at_primary) {
+                    return describe(thread, what + "for the launch that it depends on");
+                }
+            }
+        }
+    }
+    return "no thread can go on";
+}
+
+void Scheduler::fail(const std::string& what) {
+    Thread& thread = current_thread();
+    error_ = describe(thread, what);
+    thread.fiber.suspend_for_good();
+}
+
+void Scheduler::block_current(ThreadState state) {
+    Thread& thread = current_thread();
+    thread.state = state;
+    thread.fiber.suspend();
+}
+
+void Scheduler::barrier(std::source_location where) {
+    Block& block = *current_thread().block;
+    num_idle_yields_ = 0;
+    if (block.num_done > 0) {
+        fail("reached the barrier at " + describe(where) + " after " +
+             std::to_string(block.num_done) + " threads of its block have ended");
+    }
+    if (block.num_at_barrier > 0 && !is_same_site(block.barrier_site, where)) {
+        fail("reached the barrier at " + describe(where) + " while others wait at " +
+             describe(block.barrier_site));
+    }
+    block.barrier_site = where;
+    release(&block);
+    if (++block.num_at_barrier < block.threads.size()) {
+        block_current(ThreadState::at_barrier);
+    } else {
+        block.num_at_barrier = 0;
+        std::vector<Thread*> waiting;
+        for (Thread& thread : block.threads) {
+            if (thread.state == ThreadState::at_barrier) waiting.push_back(&thread);
+        }
+        wake(waiting);
+    }
+    acquire(&block);
+}
+
+void Scheduler::collective(const WarpCall& call) {
+    Thread& thread = current_thread();
+    Block& block = *thread.block;
+    num_idle_yields_ = 0;
+    const uint32_t lane = thread.index % kWarp, first = thread.index - lane;
+    const std::string where = "the warp operation at " + describe(call.where);
+    if ((call.mask >> lane & 1u) == 0) fail(where + " has a mask without its own lane");
+    const WarpCall* lanes[kWarp] = {};
+    bool is_last = true;
+    for (uint32_t i = 0; i < kWarp; ++i) {
+        if ((call.mask >> i & 1u) == 0) continue;
+        if (i == lane) {
+            lanes[i] = &call;
+            continue;
+        }
+        if (first + i >= block.threads.size()) fail(where + " names lanes that its block lacks");
+        const Thread& other = block.threads[first + i];
+        if (other.state == ThreadState::done) {
+            fail(where + " waits for lane " + std::to_string(i) + ", which has ended");
+        }
+        if (other.state != ThreadState::at_collective) {
+            is_last = false;
+            continue;
+        }
+        if (other.call->mask != call.mask || other.call->combine != call.combine ||
+            !is_same_site(other.call->where, call.where)) {
+            fail(where + " meets lane " + std::to_string(i) + " in the one at " +
+                 describe(other.call->where) + ": masks, operations and places must agree");
+        }
+        lanes[i] = other.call;
+    }
+    char* const order = &block.threads[first].warp_order;
+    if (call.is_barrier) release(order);
+    if (!is_last) {
+        thread.call = &call;
+        block_current(ThreadState::at_collective);
+    } else {
+        call.combine(lanes, call.mask);
+        std::vector<Thread*> waiting;
+        for (uint32_t i = 0; i < kWarp; ++i) {
+            if (lanes[i] != nullptr && i != lane) waiting.push_back(&block.threads[first + i]);
+        }
+        wake(waiting);
+    }
+    if (call.is_barrier) acquire(order);
+}
+
+void Scheduler::yield() {
+    if (++num_idle_yields_ > kMaxIdleYields) fail("waits in a loop for what no thread does");
+    ready_.push_back(&current_thread());
+    block_current(ThreadState::ready);
+}
+
+void Scheduler::wait_for_primary() {
+    Thread& thread = current_thread();
+    Grid* primary = thread.block->grid->primary;
+    thread.has_waited = true;
+    if (primary == nullptr) return;
+    if (!primary->is_complete) block_current(ThreadState::at_primary);
+    acquire(&primary->memory_order);
+}
+
+void Scheduler::set_allowing(Block& block) {
+    if (block.is_allowing) return;
+    block.is_allowing = true;
+    ++block.grid->num_allowing;
+    begin_blocks();
+}
+
+void Scheduler::allow_dependents() {
+    set_allowing(*current_thread().block);
+}
+
+RunReport run_launches(std::span<const KernelLaunch> launches, const Schedule& schedule) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    const IgnoreAccesses ignore;
+    Scheduler scheduler(launches, schedule);
+    return scheduler.run();
+}
+
+}  // namespace hokku::emulation

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scheduler: takes the threads of emulated launches through their kernels on one OS thread, each
+// on a fiber, in the order that a Schedule asks for. What only the emulator's own files need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <source_location>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "emulation/fiber.h"
+#include "emulation/launch.h"
+#include "emulation/shared_memory.h"
+
+namespace hokku::emulation {
+
+struct Block;
+struct Grid;
+
+enum class ThreadState : uint8_t { ready, at_barrier, at_collective, at_primary, done };
+
+/// One side of a warp operation: what this lane brings and where its result goes.
+struct WarpCall {
+    using Combine = void (*)(const WarpCall* const* lanes, uint32_t mask);
+    Combine combine = nullptr;  ///< Called once, by the last lane to arrive.
+    uint32_t mask = 0;
+    const void* in = nullptr;
+    void* out = nullptr;
+    std::source_location where = {};
+    bool is_barrier = false;  ///< Orders memory accesses.
+};
+
+struct AsyncCopy {
+    std::byte* target;
+    const std::byte* source;  ///< Null: zeros.
+};
+
+/// Copies that a thread has begun and not waited for.
+struct AsyncCopies {
+    std::vector<AsyncCopy> open;
+    std::deque<std::vector<AsyncCopy>> groups;
+};
+
+struct Thread {
+    Fiber fiber;
+    Block* block = nullptr;
+    uint32_t index = 0;
+    ThreadState state = ThreadState::ready;
+    bool has_waited = false;  ///< For the launch that this one depends on.
+    char warp_order = 0;      ///< ThreadSanitizer's place for the warp that begins here.
+    const WarpCall* call = nullptr;
+    AsyncCopies copies;
+};
+
+struct Block {
+    Grid* grid = nullptr;
+    uint32_t x = 0, y = 0, z = 0;
+    std::vector<Thread> threads;
+    SharedMemory shared;
+    uint32_t num_at_barrier = 0, num_done = 0;
+    bool is_allowing = false;  ///< One thread is enough to let dependents begin, as on devices.
+    std::source_location barrier_site = {};
+};
+
+struct Grid {
+    const KernelLaunch* launch = nullptr;
+    Grid* primary = nullptr;             ///< The launch in front, where this one depends on it.
+    std::vector<uint32_t> order;         ///< Of its blocks.
+    size_t num_begun = 0, num_done = 0;  ///< Blocks.
+    size_t num_allowing = 0;             ///< Blocks that have ended or let dependents begin.
+    std::vector<std::unique_ptr<Block>> live;
+    bool is_complete = false;
+    char memory_order = 0;  ///< ThreadSanitizer's place for begin and end.
+};
+
+class Scheduler {
+  public:
+    Scheduler(std::span<const KernelLaunch> launches, const Schedule& schedule);
+    ~Scheduler();
+    Scheduler(const Scheduler&) = delete;
+    Scheduler& operator=(const Scheduler&) = delete;
+    RunReport run();
+
+    // --- Called by the running thread ---
+    /// Names the kernel, block and thread, then ends the whole run. Does not return.
+    [[noreturn]] void fail(const std::string& what);
+    void barrier(std::source_location where);
+    void collective(const WarpCall& call);
+    void yield();
+    void wait_for_primary();
+    void allow_dependents();
+    [[nodiscard]] const Schedule& schedule() const { return schedule_; }
+
+  private:
+    bool begin_blocks();
+    bool may_begin(size_t grid) const;
+    void begin_block(Grid& grid);
+    void end_thread(Thread& thread);
+    void end_block(Block& block);
+    void wake(std::vector<Thread*>& group);
+    Thread* take_ready();
+    void block_current(ThreadState state);
+    void set_allowing(Block& block);
+    std::string describe_deadlock() const;
+    static void thread_entry();
+
+    Schedule schedule_;
+    std::mt19937_64 random_;
+    std::vector<Grid> grids_;
+    std::deque<Thread*> ready_;
+    uint64_t num_live_threads_ = 0, num_switches_ = 0, num_idle_yields_ = 0;
+    std::string error_;
+};
+
+/// The thread that runs now.
+Thread& current_thread();
+Scheduler& current_scheduler();
+
+}  // namespace hokku::emulation
