@@ -37,6 +37,29 @@ cmd:python3 python3
 pkg:python3-jsonschema python3-jsonschema
 cmd:setarch util-linux"
             ;;
+        # What the desktop files are checked with, and a package made of a build.
+        check)
+            echo "cmd:desktop-file-validate desktop-file-utils
+cmd:appstreamcli appstream
+cmd:update-mime-database shared-mime-info
+cmd:xmllint libxml2-utils
+cmd:lintian lintian
+cmd:dpkg-shlibdeps dpkg-dev
+cmd:file file"
+            ;;
+        package)
+            echo "cmd:dpkg-shlibdeps dpkg-dev
+cmd:file file
+cmd:patchelf patchelf
+pkg:qt6-wayland qt6-wayland
+pkg:qt6-translations-l10n qt6-translations-l10n"
+            ;;
+        # Fresh systems to try packages in, and a display for them.
+        roots)
+            echo "cmd:debootstrap debootstrap
+cmd:Xvfb xvfb
+cmd:unshare util-linux"
+            ;;
         format) echo "cmd:clang-format-14 clang-format-14" ;;
         *) die "no such group of packages: $1" ;;
     esac
