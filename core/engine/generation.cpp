@@ -214,7 +214,7 @@ Result<void> Generation::finish(StopReason reason) {
     result_.reason = reason;
     result_.meets_constraints =
         request_.constraints.empty() || (chooser_ && chooser_->meets_constraints());
-    return reply_ ? reply_->finish() : Result<void>();
+    return reply_ ? reply_->finish(reason) : Result<void>();
 }
 
 void Generation::fail(Error error) {

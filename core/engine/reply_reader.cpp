@@ -61,9 +61,10 @@ Result<void> ReplyReader::push(TokenId token) {
     return take_error();
 }
 
-Result<void> ReplyReader::finish() {
+Result<void> ReplyReader::finish(StopReason reason) {
     if (!stops_ || is_stopped()) return {};  // begin() may have failed
-    const std::string_view rest = stream_.finish();
+    std::string_view rest = stream_.finish();
+    if (reason == StopReason::cancelled) rest = {};
     if (parser_) {
         parser_->push(rest);
         parser_->finish();

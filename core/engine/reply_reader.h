@@ -34,8 +34,9 @@ class ReplyReader final : private reply::ReplySink {
     Result<void> begin(std::span<const TokenId> prompt);
     /// Errors : that of a callback.
     Result<void> push(TokenId token);
-    /// What was held back is known to be text now, unless a stop string has cut it.
-    Result<void> finish();
+    /// What was held back is known to be text now, unless a stop string has cut it. Half of a
+    /// character is kept as U+FFFD where the model has ended the text, not where a person has.
+    Result<void> finish(StopReason reason);
 
     /// A stop string has ended the answer.
     [[nodiscard]] bool is_stopped() const { return stops_->is_stopped(); }

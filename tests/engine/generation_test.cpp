@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One generation at a time, on the fake model: what comes out, why it ends, what is counted.
 #include <algorithm>
+#include <future>
 #include <limits>
 #include <stdexcept>
 
@@ -255,6 +256,26 @@ TEST_CASE_METHOD(Fixture, "Engine: the stream is whole characters and adds up to
     std::string all;
     for (const std::string& piece : pieces) all += piece;
     CHECK(result.text == all);
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: who stops a text within a character does not get half of it",
+                 "[engine][quick][threads]") {
+    // "a", then the first two of the three bytes of U+53E4.
+    control->script = giving({'a', 0xE5, 0x8F}, 1);
+    std::promise<void> is_within;
+    control->on_step = [&](const Step&) {
+        if (control->num_steps != 3) return;
+        control->step_time = std::chrono::seconds(20);
+        is_within.set_value();
+    };
+    start();
+    GenerationHandle handle = engine->generate(greedy_request(bytes_of("x"), 0));
+    is_within.get_future().wait();
+    handle.cancel();
+    const GenerationResult result = handle.wait();
+    CHECK(result.reason == StopReason::cancelled);
+    CHECK(result.tokens.size() == 3);
+    CHECK(result.text == "a");
 }
 
 TEST_CASE_METHOD(Fixture, "Engine: unusable logits end that generation and no other",

@@ -93,7 +93,7 @@ GenerationResult read_reply(const ModelText& text, const Json& row, size_t index
         if (std::binary_search(ends.begin(), ends.end(), token)) break;
         CHECK(reader.push(token).ok());
     }
-    CHECK(reader.finish().ok());
+    CHECK(reader.finish(StopReason::end_of_generation).ok());
     return result;
 }
 

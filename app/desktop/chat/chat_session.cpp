@@ -9,8 +9,9 @@
 namespace hokku::desktop {
 namespace {
 
-/// How often streamed text is stored.
-constexpr int kStoreEveryMs = 1000;
+/// How often streamed text is stored: so that, with the time that storing takes, what is on the
+/// disk is never more than a second behind.
+constexpr int kStoreEveryMs = 700;
 
 QString firstLineOf(const QString& text) {
     constexpr int kMostCharacters = 80;
@@ -38,6 +39,7 @@ void addTurn(GenerationRequest& request, const QString& role, const QString& con
 ChatSession::ChatSession(qt::Generator& generator, QObject* parent)
     : QObject(parent), m_generator(generator) {
     m_storeTimer.setInterval(kStoreEveryMs);
+    m_storeTimer.setTimerType(Qt::PreciseTimer);
     connect(&m_storeTimer, &QTimer::timeout, this, &ChatSession::storeStreamed);
     connect(&generator, &qt::Generator::textArrived, this, [this](const QString& text) {
         if (!m_reply || m_waiting) return;
