@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Brings copies of the translations up to date with the sources: nothing may be new or gone.
+# `cmake --build --preset release -t translate` does that to the files themselves.
+foreach(name hokku_de hokku_en)
+    set(copy ${SCRATCH}/${name}.ts)
+    configure_file(${TRANSLATIONS}/${name}.ts ${copy} COPYONLY)
+    set(options -silent -locations none)
+    if(name STREQUAL "hokku_en")
+        list(APPEND options -pluralonly)
+    endif()
+    execute_process(COMMAND ${LUPDATE} ${options} ${SOURCES} -ts ${copy} RESULT_VARIABLE status)
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "lupdate failed: ${status}")
+    endif()
+    file(READ ${copy} text)
+    foreach(state unfinished vanished obsolete)
+        string(REGEX MATCHALL "<source>[^<]*</source>[^<]*(<comment>[^<]*</comment>[^<]*)?<translation type=\"${state}\"" found "${text}")
+        foreach(message IN LISTS found)
+            string(REGEX REPLACE "<source>([^<]*)</source>.*" "\\1" message "${message}")
+            message(SEND_ERROR "${name}.ts, ${state}: ${message}")
+        endforeach()
+    endforeach()
+endforeach()
