@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "look/page_parts.h"
 
+#include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QScrollArea>
 #include <QVBoxLayout>
 
@@ -47,6 +49,33 @@ QLabel* makeRemark(const QString& text) {
     label->setObjectName(QStringLiteral("faint"));
     label->setWordWrap(true);
     return label;
+}
+
+void addFormRow(QFormLayout& form, const QString& name, const QString& help, QWidget* control) {
+    auto* label = new QLabel(name);
+    label->setBuddy(control);
+    // As high as a control of one line, so that both texts are on the same one.
+    QLineEdit line;
+    line.ensurePolished();
+    label->setFixedHeight(line.sizeHint().height());
+    for (QWidget* widget : std::initializer_list<QWidget*>{label, control})
+        widget->setToolTip(help);
+    if (control->accessibleName().isEmpty()) control->setAccessibleName(name);
+    control->setAccessibleDescription(help);
+    form.setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    form.setHorizontalSpacing(2 * kGrid);
+    form.addRow(label, control);
+}
+
+void alignForms(QWidget& page) {
+    int width = 0;
+    QList<QLabel*> labels = page.findChildren<QLabel*>();
+    labels.removeIf([](const QLabel* label) { return label->buddy() == nullptr; });
+    for (QLabel* label : labels) {
+        label->ensurePolished();
+        width = qMax(width, label->sizeHint().width());
+    }
+    for (QLabel* label : labels) label->setMinimumWidth(width);
 }
 
 }  // namespace hokku::desktop

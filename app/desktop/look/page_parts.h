@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pages of the app are made of: a column of reading width that scrolls, its headings and
-// its remarks.
+// What the pages of the app are made of: a column of reading width that scrolls, its headings,
+// remarks and forms.
 #pragma once
 
 #include <QString>
 
+class QFormLayout;
 class QLabel;
 class QScrollArea;
 class QVBoxLayout;
+class QWidget;
 
 namespace hokku::desktop {
 
@@ -18,5 +20,9 @@ QScrollArea* makePageArea();
 QLabel* makeHeading(const QString& text);
 /// Text of less weight.
 QLabel* makeRemark(const QString& text);
+/// A row of a form; the control is named by the label, unless it has a name already.
+void addFormRow(QFormLayout& form, const QString& name, const QString& help, QWidget* control);
+/// Gives the labels of all forms of a page the same width.
+void alignForms(QWidget& page);
 
 }  // namespace hokku::desktop

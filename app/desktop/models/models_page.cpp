@@ -150,25 +150,18 @@ void ModelsPage::Private::build() {
         makeRemark(tr("Hokku connects to the network only here, and only when you press "
                       "the button.")));
     auto* form = new QFormLayout;
-    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     urlField = new QLineEdit;
     urlField->setObjectName(QStringLiteral("downloadUrl"));
     urlField->setPlaceholderText(QStringLiteral("https://…/model.gguf"));
     urlField->setAccessibleName(tr("Address of the file"));
-    urlField->setToolTip(tr("The address of a .gguf file"));
     hashField = new QLineEdit;
     hashField->setObjectName(QStringLiteral("downloadHash"));
     hashField->setPlaceholderText(tr("optional"));
     hashField->setAccessibleName(tr("SHA-256 of the file"));
-    hashField->setToolTip(
-        tr("64 digits that the publisher gives; the file is checked against them"));
-    for (const auto& [text, field] :
-         {std::pair{tr("Address"), urlField}, std::pair{tr("SHA-256"), hashField}}) {
-        auto* label = new QLabel(text);
-        label->setBuddy(field);
-        label->setContentsMargins(0, kGrid - 1, kGrid, 0);
-        form->addRow(label, field);
-    }
+    addFormRow(*form, tr("Address"), tr("The address of a .gguf file"), urlField);
+    addFormRow(*form, tr("SHA-256"),
+               tr("64 digits that the publisher gives; the file is checked against them"),
+               hashField);
     column->addLayout(form);
     auto* downloadRow = new QHBoxLayout;
     downloadButton = new QPushButton(tr("Download"));

@@ -35,18 +35,6 @@ QLabel* heading(const QString& text) {
     return label;
 }
 
-/// A row of the form: the control gets the label's words as its accessible name.
-void addRow(QFormLayout* form, const QString& name, const QString& help, QWidget* control) {
-    auto* label = new QLabel(name);
-    label->setBuddy(control);
-    label->setContentsMargins(0, kGrid - 1, 0, 0);  // on the line of the control's text
-    for (QWidget* widget : std::initializer_list<QWidget*>{label, control})
-        widget->setToolTip(help);
-    control->setAccessibleName(name);
-    control->setAccessibleDescription(help);
-    form->addRow(label, control);
-}
-
 }  // namespace
 
 struct SettingsPage::Private {
@@ -119,21 +107,20 @@ void SettingsPage::Private::build() {
     addEngine(column);
     addStorage(column);
     column->addStretch(1);
+    alignForms(*area);
     readPresetList();
 }
 
 void SettingsPage::Private::addAppearance(QVBoxLayout* column) {
     column->addWidget(heading(tr("Appearance")));
     auto* form = new QFormLayout;
-    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    form->setHorizontalSpacing(2 * kGrid);
     auto* theme = new QComboBox;
     theme->setObjectName(QStringLiteral("themeBox"));
     theme->addItems({tr("As the system"), tr("Light"), tr("Dark")});
     theme->setCurrentIndex(static_cast<int>(settings.theme()));
     QObject::connect(theme, &QComboBox::activated, self,
                      [this](int index) { settings.setTheme(static_cast<ThemeChoice>(index)); });
-    addRow(form, tr("Theme"), tr("Light or dark, or what the desktop uses"), theme);
+    addFormRow(*form, tr("Theme"), tr("Light or dark, or what the desktop uses"), theme);
 
     auto* size = new QSpinBox;
     size->setRange(80, 200);
@@ -143,7 +130,7 @@ void SettingsPage::Private::addAppearance(QVBoxLayout* column) {
     size->setKeyboardTracking(false);
     QObject::connect(size, &QSpinBox::valueChanged, self,
                      [this](int percent) { settings.setFontPercent(percent); });
-    addRow(form, tr("Text size"), tr("Of everything in the window"), size);
+    addFormRow(*form, tr("Text size"), tr("Of everything in the window"), size);
 
     auto* language = new QComboBox;
     language->setObjectName(QStringLiteral("languageBox"));
@@ -157,8 +144,8 @@ void SettingsPage::Private::addAppearance(QVBoxLayout* column) {
             self, [this, code = language->currentData().toString()] { settings.setLanguage(code); },
             Qt::QueuedConnection);
     });
-    addRow(form, tr("Language"), tr("Of the app; models answer in the language you write"),
-           language);
+    addFormRow(*form, tr("Language"), tr("Of the app; models answer in the language you write"),
+               language);
     column->addLayout(form);
     auto* notify = new QCheckBox(tr("Tell me when a reply has ended while I am elsewhere"));
     notify->setChecked(settings.notifyWhenDone());
@@ -173,26 +160,24 @@ void SettingsPage::Private::addPresets(QVBoxLayout* column) {
         tr("A preset is a system prompt with sampling values. Changes hold for the next replies; "
            "save them under a name to keep them.")));
     auto* form = new QFormLayout;
-    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    form->setHorizontalSpacing(2 * kGrid);
     presetBox = new QComboBox;
     presetBox->setObjectName(QStringLiteral("presetBox"));
     QObject::connect(presetBox, &QComboBox::activated, self,
                      [this](int index) { showPreset(index); });
-    addRow(form, tr("Preset"), tr("Used for new chats and the next replies"), presetBox);
+    addFormRow(*form, tr("Preset"), tr("Used for new chats and the next replies"), presetBox);
 
     systemPrompt = new QPlainTextEdit;
     systemPrompt->setObjectName(QStringLiteral("systemPromptEdit"));
     systemPrompt->setTabChangesFocus(true);
     systemPrompt->setFixedHeight(5 * Theme::instance().textFont().pointSize() * 2);
     QObject::connect(systemPrompt, &QPlainTextEdit::textChanged, self, [this] { presetEdited(); });
-    addRow(form, tr("System prompt"), tr("What the model is told before every conversation"),
-           systemPrompt);
+    addFormRow(*form, tr("System prompt"), tr("What the model is told before every conversation"),
+               systemPrompt);
     maxTokens = new QSpinBox;
     maxTokens->setRange(0, 1'000'000);
     maxTokens->setSpecialValueText(tr("until it ends"));
     QObject::connect(maxTokens, &QSpinBox::valueChanged, self, [this] { presetEdited(); });
-    addRow(form, tr("Longest reply"), tr("In tokens; most words are one or two"), maxTokens);
+    addFormRow(*form, tr("Longest reply"), tr("In tokens; most words are one or two"), maxTokens);
 
     fields.clear();
     for (const SamplingField& field : samplingFields()) {
@@ -202,7 +187,7 @@ void SettingsPage::Private::addPresets(QVBoxLayout* column) {
         box->setRange(field.least, field.most);
         box->setSingleStep(field.step);
         QObject::connect(box, &QDoubleSpinBox::valueChanged, self, [this] { presetEdited(); });
-        addRow(form, field.name, field.help, box);
+        addFormRow(*form, field.name, field.help, box);
         fields.append({field, box});
     }
     column->addLayout(form);
@@ -229,8 +214,6 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     column->addWidget(heading(tr("Engine")));
     column->addWidget(makeRemark(tr("Changes here load the model anew.")));
     auto* form = new QFormLayout;
-    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-    form->setHorizontalSpacing(2 * kGrid);
     const auto addNumber = [&](const QString& name, const QString& help, int most, int value,
                                auto change) {
         auto* box = new QSpinBox;
@@ -240,7 +223,7 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
         box->setKeyboardTracking(false);
         QObject::connect(box, &QSpinBox::editingFinished, self,
                          [box, change] { change(box->value()); });
-        addRow(form, name, help, box);
+        addFormRow(*form, name, help, box);
     };
     addNumber(tr("Context"),
               tr("How many tokens of a conversation the model can see; more takes more memory"),
@@ -256,8 +239,8 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     type->setCurrentIndex(qMax(0, type->findData(settings.kvType())));
     QObject::connect(type, &QComboBox::activated, self,
                      [this, type] { settings.setKvType(type->currentData().toString()); });
-    addRow(form, tr("Memory of the conversation"),
-           tr("How precisely the model keeps what it has read (its key-value cache)"), type);
+    addFormRow(*form, tr("Memory of the conversation"),
+               tr("How precisely the model keeps what it has read (its key-value cache)"), type);
     column->addLayout(form);
     auto* mapping = new QCheckBox(tr("Read models in place from the disk"));
     mapping->setToolTip(
