@@ -15,10 +15,20 @@
 namespace hokku::qt {
 
 struct PendingEvents {
-    std::string text, thought;  ///< Whole characters.
+    /// Whole characters. They are told in this order: the thought, then the text.
+    std::string thought, text;
+    bool text_was_thought = false;  ///< What was told before this batch is the thought.
+    std::optional<DroppedTurns> dropped;
+    std::optional<uint32_t> grown_to;
     std::optional<std::pair<uint32_t, uint32_t>> prefill;
     std::optional<double> load_fraction;
     std::optional<GenerationResult> result;
+
+    /// The text so far turns out to be the thought; what is pending of it comes after that.
+    void turn_text_to_thought() {
+        text_was_thought = true;
+        thought += std::exchange(text, {});
+    }
 };
 
 /// Threads: thread-safe.

@@ -14,6 +14,10 @@ namespace {
 
 constexpr int kFrameMs = 16;
 
+struct ModelChange {
+    std::optional<LoadOptions> options;  ///< Absent: the model is unloaded.
+};
+
 }  // namespace
 
 /// Each load and each generation has a batch of its own, so that late events of one that was
@@ -53,12 +57,20 @@ struct Generator::Private {
     void deliverGeneration(const PendingEvents& events) {
         if (events.prefill)
             emit self->prefillProgress(events.prefill->first, events.prefill->second);
+        if (events.text_was_thought) emit self->textWasThought();
         if (!events.thought.empty())
             emit self->thoughtArrived(QString::fromStdString(events.thought));
+        if (events.dropped) emit self->turnsDropped(*events.dropped);
+        if (events.grown_to) {
+            model = engine->model();
+            emit self->contextGrown(*events.grown_to);
+        }
         if (!events.text.empty()) emit self->textArrived(QString::fromStdString(events.text));
         if (!events.result) return;
         handle.reset();
         generationBatch.reset();
+        if (!events.result->notice.empty())
+            emit self->contextNotGrown(QString::fromStdString(events.result->notice));
         if (events.result->error) {
             emit self->failed(*events.result->error);
         } else {
@@ -66,32 +78,49 @@ struct Generator::Private {
         }
     }
 
-    void startLoading(const LoadOptions& options) {
+    /// Begins at once, or as soon as what is under way has been cancelled.
+    void change(const ModelChange& wanted) {
+        self->stop();
+        if (isLoading) {
+            next = wanted;
+            self->cancelLoad();
+        } else {
+            start(wanted);
+        }
+    }
+
+    void start(const ModelChange& wanted) {
         isLoading = true;
         loadBatch = std::make_shared<EventBatch>();
-        loader = std::thread([this, options, batch = loadBatch, number = loadNumber.load()] {
-            Result<ModelInfo> loaded = engine->load(options, [&](double fraction) {
-                post(batch, [&](PendingEvents& events) { events.load_fraction = fraction; });
-                return number == loadNumber;
-            });
+        loader = std::thread([this, wanted, batch = loadBatch, number = loadNumber.load()] {
+            std::optional<Result<ModelInfo>> loaded;
+            if (wanted.options) {
+                loaded = engine->load(*wanted.options, [&](double fraction) {
+                    post(batch, [&](PendingEvents& events) { events.load_fraction = fraction; });
+                    return number == loadNumber;
+                });
+            } else {
+                engine->unload();
+            }
             QMetaObject::invokeMethod(
-                self, [this, loaded = std::move(loaded)] { endLoading(loaded); },
-                Qt::QueuedConnection);
+                self, [this, loaded = std::move(loaded)] { end(loaded); }, Qt::QueuedConnection);
         });
     }
 
-    void endLoading(const Result<ModelInfo>& loaded) {
+    void end(const std::optional<Result<ModelInfo>>& loaded) {
         loader.join();
         deliver();
         loadBatch.reset();
         isLoading = false;
         model = engine->model();
         if (next) {
-            startLoading(*std::exchange(next, std::nullopt));
-        } else if (loaded.ok()) {
-            emit self->modelReady(*loaded);
+            start(*std::exchange(next, std::nullopt));
+        } else if (!loaded) {
+            emit self->unloaded();
+        } else if (loaded->ok()) {
+            emit self->modelReady(**loaded);
         } else {
-            emit self->loadFailed(loaded.error());
+            emit self->loadFailed(loaded->error());
         }
     }
 
@@ -103,10 +132,10 @@ struct Generator::Private {
     QTimer frame;
     QElapsedTimer sinceFrame;
 
-    std::thread loader;  ///< Waits for Engine::load, which blocks.
-    bool isLoading = false;
+    std::thread loader;      ///< Waits for Engine::load and unload, which block.
+    bool isLoading = false;  ///< Or unloading.
     std::atomic<int> loadNumber = 0;
-    std::optional<LoadOptions> next;  ///< To be loaded when the cancelled one has ended.
+    std::optional<ModelChange> next;  ///< To be begun when the cancelled one has ended.
 };
 
 Generator::Generator(std::unique_ptr<Engine> engine, QObject* parent)
@@ -137,13 +166,11 @@ std::optional<uint32_t> Generator::countTokens(const GenerationRequest& request)
 }
 
 void Generator::load(const LoadOptions& options) {
-    stop();
-    if (m_private->isLoading) {
-        m_private->next = options;
-        cancelLoad();
-        return;
-    }
-    m_private->startLoading(options);
+    m_private->change({options});
+}
+
+void Generator::unload() {
+    m_private->change({});
 }
 
 void Generator::cancelLoad() {
@@ -163,6 +190,18 @@ void Generator::send(const GenerationRequest& request) {
     };
     events.on_text = [self, batch](std::string_view text) {
         self->post(batch, [&](PendingEvents& pending) { pending.text += text; });
+    };
+    events.on_thought = [self, batch](std::string_view text) {
+        self->post(batch, [&](PendingEvents& pending) { pending.thought += text; });
+    };
+    events.on_text_was_thought = [self, batch] {
+        self->post(batch, [&](PendingEvents& pending) { pending.turn_text_to_thought(); });
+    };
+    events.on_dropped = [self, batch](const DroppedTurns& dropped) {
+        self->post(batch, [&](PendingEvents& pending) { pending.dropped = dropped; });
+    };
+    events.on_grown = [self, batch](uint32_t contextTokens) {
+        self->post(batch, [&](PendingEvents& pending) { pending.grown_to = contextTokens; });
     };
     events.on_finished = [self, batch](const GenerationResult& result) {
         self->post(batch, [&](PendingEvents& pending) { pending.result = result; });

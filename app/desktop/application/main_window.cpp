@@ -169,12 +169,15 @@ void MainWindow::connectModel() {
             [file = QFileInfo(m_loadingPath).fileName(), error] {
                 return tr("%1 cannot be loaded: %2").arg(file, errorText(error));
             },
-            [] { return tr("Choose another"); }, [this] { showPage(m_modelsPage); });
+            {{[] { return tr("Choose another"); }, {}, [this] { showPage(m_modelsPage); }}});
     });
     connect(&m_parts.settings, &Settings::engineChanged, this, [this] {
         const QString path = m_parts.settings.modelPath();
         if (!path.isEmpty()) loadModel(path);
     });
+    m_session.setOverflow(m_parts.settings.overflow());
+    connect(&m_parts.settings, &Settings::changed, this,
+            [this] { m_session.setOverflow(m_parts.settings.overflow()); });
     connect(&m_session, &ChatSession::replyEnded, this, &MainWindow::reportEnd);
 }
 
@@ -200,7 +203,7 @@ void MainWindow::connectPages() {
             [this](const QString& title, const std::function<void()>& undo) {
                 newChat(false);
                 m_chatPage->showNotice([title] { return tr("Deleted: %1").arg(title); },
-                                       [] { return tr("Undo"); }, undo);
+                                       {{[] { return tr("Undo"); }, {}, undo}});
             });
     const auto notice = [this](const QString& text) { m_chatPage->showNotice(text); };
     connect(m_sidebar, &Sidebar::noticed, this, notice);

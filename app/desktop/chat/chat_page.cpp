@@ -4,16 +4,14 @@
 #include <QClipboard>
 #include <QDesktopServices>
 #include <QEvent>
-#include <QFrame>
 #include <QGuiApplication>
 #include <QHBoxLayout>
-#include <QLabel>
-#include <QPushButton>
 #include <QTimer>
 #include <QVBoxLayout>
 
 #include "chat/chat_view.h"
 #include "chat/composer.h"
+#include "look/engine_text.h"
 #include "look/theme.h"
 
 namespace hokku::desktop {
@@ -28,22 +26,9 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
       m_session(session),
       m_view(new ChatView(this)),
       m_composer(new Composer(this)),
-      m_notice(new QFrame(this)),
-      m_noticeText(new QLabel(m_notice)),
-      m_noticeAction(new QPushButton(m_notice)),
-      m_noticeClose(new QPushButton(m_notice)),
+      m_notice(new NoticeBar(this)),
       m_draftTimer(new QTimer(this)),
       m_budgetTimer(new QTimer(this)) {
-    m_notice->setObjectName(QStringLiteral("notice"));
-    m_noticeText->setWordWrap(true);
-    auto* notice = new QHBoxLayout(m_notice);
-    notice->setContentsMargins(2 * kGrid, kGrid, kGrid, kGrid);
-    notice->addWidget(m_noticeText, 1);
-    notice->addWidget(m_noticeAction);
-    notice->addWidget(m_noticeClose);
-    m_noticeAction->hide();
-    m_notice->hide();
-
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(2 * kGrid, 0, 2 * kGrid, 2 * kGrid);
     layout->setSpacing(kGrid);
@@ -72,16 +57,8 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
     connect(m_composer, &Composer::lastMessageWanted, this,
             [this] { beginEdit(m_session.lastUserMessage()); });
     connect(m_composer, &Composer::filesDropped, this, &ChatPage::filesDropped);
-    connect(m_noticeAction, &QPushButton::clicked, this, [this] {
-        m_notice->hide();
-        if (m_noticeRun) m_noticeRun();
-    });
-    connect(m_noticeClose, &QPushButton::clicked, this, [this] {
-        m_notice->hide();
-        if (m_edited != 0) {
-            m_edited = 0;
-            endEdit();
-        }
+    connect(m_notice, &NoticeBar::dismissed, this, [this] {
+        if (std::exchange(m_edited, 0) != 0) endEdit();
     });
     connectSession();
     connectView();
@@ -109,12 +86,13 @@ void ChatPage::connectSession() {
         writeStatus();
     });
     connect(&m_session, &ChatSession::budgetChanged, m_composer, &Composer::setBudget);
+    connect(&m_session, &ChatSession::contextChanged, m_budgetTimer, qOverload<>(&QTimer::start));
     connect(&m_session, &ChatSession::contextFull, this, &ChatPage::offerOverflow);
     connect(&m_session, &ChatSession::noticed, this,
             [this](const QString& text) { showNotice(text); });
     connect(&m_session, &ChatSession::removed, this, [this](const QString& what) {
-        showNotice([what] { return tr("Deleted: %1").arg(what); }, [] { return tr("Undo"); },
-                   [this] { m_session.undoRemove(); });
+        showNotice([what] { return tr("Deleted: %1").arg(what); },
+                   {{[] { return tr("Undo"); }, {}, [this] { m_session.undoRemove(); }}});
     });
 }
 
@@ -148,23 +126,12 @@ void ChatPage::setReady(bool isReady, const QString& reason) {
     if (isReady) m_budgetTimer->start();
 }
 
-void ChatPage::showNotice(const Words& text, const Words& action,
-                          const std::function<void()>& run) {
-    m_noticeWords = text;
-    m_actionWords = action;
-    m_noticeRun = run;
-    writeNotice();
-    m_noticeAction->setVisible(static_cast<bool>(action));
-    m_notice->show();
+void ChatPage::showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions) {
+    m_notice->show(text, actions);
 }
 
 void ChatPage::showNotice(const QString& text) {
     showNotice([text] { return text; });
-}
-
-void ChatPage::writeNotice() {
-    m_noticeText->setText(m_noticeWords ? m_noticeWords() : QString());
-    m_noticeAction->setText(m_actionWords ? m_actionWords() : QString());
 }
 
 void ChatPage::writeStatus() {
@@ -216,20 +183,38 @@ void ChatPage::saveDraft() {
     m_budgetTimer->start();
 }
 
-void ChatPage::offerOverflow() {
+void ChatPage::offerOverflow(const QString& whyNotGrown) {
+    const auto choice = [this](const NoticeWords& text, const NoticeWords& help,
+                               Overflow overflow) {
+        return NoticeAction{text, help, [this, overflow] { m_session.goOn(overflow); }};
+    };
+    QVector<NoticeAction> actions{
+        choice([] { return tr("Leave out the oldest"); },
+               [] {
+                   return tr(
+                       "The model no longer reads the oldest turns; they stay in the conversation");
+               },
+               Overflow::drop_oldest),
+        choice([] { return tr("Summarise the oldest"); },
+               [] { return tr("The model reads a summary that it writes of the oldest turns"); },
+               Overflow::summarise)};
+    if (whyNotGrown.isEmpty())
+        actions.append(choice([] { return tr("Enlarge the context"); },
+                              [] {
+                                  return tr(
+                                      "As far as the memory and the model allow; it costs memory "
+                                      "and some speed");
+                              },
+                              Overflow::grow));
     showNotice(
-        [] {
-            return tr(
-                "The context is full: the model cannot read more of this conversation. Leave "
-                "out its oldest turns, or begin a new chat.");
+        [whyNotGrown] {
+            const QString full =
+                tr("The context is full: the model cannot read more of this conversation.");
+            return whyNotGrown.isEmpty()
+                       ? full
+                       : full + QLatin1Char(' ') + warningText(whyNotGrown.toStdString());
         },
-        [] { return tr("Leave out the oldest"); },
-        [this] {
-            m_session.setOverflow(OverflowChoice::dropOldest);
-            const QVector<Turn> turns = m_session.turns();
-            if (!turns.isEmpty() && turns.last().role == QLatin1String("assistant"))
-                m_session.continueReply(turns.last().id);
-        });
+        actions);
 }
 
 void ChatPage::resizeEvent(QResizeEvent* event) {
@@ -252,9 +237,7 @@ void ChatPage::changeEvent(QEvent* event) {
 }
 
 void ChatPage::retranslate() {
-    writeNotice();
     writeStatus();
-    m_noticeClose->setText(tr("Dismiss"));
     m_view->setEmptyState(
         tr("A quiet place to write"),
         tr("Ask for a haiku, a letter, an idea. Everything stays on this machine."));

@@ -5,10 +5,8 @@
 #include <QWidget>
 
 #include "chat/chat_session.h"
+#include "chat/notice_bar.h"
 
-class QFrame;
-class QLabel;
-class QPushButton;
 class QTimer;
 
 namespace hokku::desktop {
@@ -25,10 +23,7 @@ class ChatPage : public QWidget {
 
     void open(ChatStore& store, ChatId id);
     void setReady(bool isReady, const QString& reason);
-    /// Words that are asked for again when the language changes.
-    using Words = std::function<QString()>;
-    void showNotice(const Words& text, const Words& action = {},
-                    const std::function<void()>& run = {});
+    void showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions = {});
     void showNotice(const QString& text);
     void focusComposer();
     void setComposerText(const QString& text);
@@ -50,20 +45,14 @@ class ChatPage : public QWidget {
     void beginEdit(MessageId id);
     void endEdit();
     void saveDraft();
-    void offerOverflow();
+    void offerOverflow(const QString& whyNotGrown);
     void retranslate();
-    void writeNotice();
     void writeStatus();
 
     ChatSession& m_session;
     ChatView* m_view;
     Composer* m_composer;
-    QFrame* m_notice;
-    QLabel* m_noticeText;
-    QPushButton* m_noticeAction;
-    QPushButton* m_noticeClose;
-    Words m_noticeWords, m_actionWords;
-    std::function<void()> m_noticeRun;
+    NoticeBar* m_notice;
     QTimer* m_draftTimer;
     QTimer* m_budgetTimer;  ///< Whatever changes at once, the tokens are counted once.
     MessageId m_edited = 0;

@@ -3,22 +3,19 @@
 // replies and says what changed. The view shows it, the window drives it.
 #pragma once
 
-#include <QElapsedTimer>
-#include <QHash>
 #include <QObject>
 #include <QTimer>
 #include <QVector>
-#include <functional>
 #include <optional>
 
+#include "chat/chat_prompt.h"
+#include "chat/message_tree.h"
+#include "chat/streamed_reply.h"
 #include "chat/transcript.h"
 #include "conversations/chat_store.h"
 #include "hokku/qt/generator.h"
 
 namespace hokku::desktop {
-
-/// What to do when the conversation no longer fits into the context.
-enum class OverflowChoice { stop, dropOldest };
 
 /// Threads: the UI thread. `generator` and the stores must outlive it.
 class ChatSession : public QObject {
@@ -38,11 +35,13 @@ class ChatSession : public QObject {
     [[nodiscard]] QString lastUserText() const;
     [[nodiscard]] MessageId lastUserMessage() const;
 
-    /// Of new replies.
-    void setSampling(const SamplingOptions& sampling, uint32_t maxTokens);
+    /// Of new replies. Without a budget of thoughts the model thinks as long as it wants.
+    void setSampling(const SamplingOptions& sampling, uint32_t maxTokens,
+                     std::optional<uint32_t> thoughtBudget = {});
     void setMaxTokens(uint32_t maxTokens) { m_maxTokens = maxTokens; }
     void setSystemPrompt(const QString& text);
-    void setOverflow(OverflowChoice choice) { m_overflow = choice; }
+    /// What happens when the context is full, where nothing else was chosen in this chat.
+    void setOverflow(Overflow overflow) { m_overflow = overflow; }
     void setDraft(const QString& text);
     void setScrollPosition(double position);
     /// Counts the tokens of the conversation with `draft`; budgetChanged() follows.
@@ -55,6 +54,9 @@ class ChatSession : public QObject {
     /// The message gets a new version, and a new reply when it is of a person.
     void edit(hokku::desktop::MessageId message, const QString& text);
     void continueReply(hokku::desktop::MessageId reply);
+    /// The context is full: from now on in this chat that is dealt with so, and the reply that it
+    /// cut off, or did not let begin, goes on.
+    void goOn(hokku::Overflow overflow);
     void remove(hokku::desktop::MessageId message);
     void undoRemove();
     void showVersion(hokku::desktop::MessageId message, int step);
@@ -69,52 +71,51 @@ class ChatSession : public QObject {
     void replyEnded(const hokku::desktop::Turn& turn);
     void chatCreated(hokku::desktop::ChatId id);
     void prefillProgress(quint32 done, quint32 total);
+    void contextChanged();  ///< It is longer, or turns were left out of it.
     /// Tokens that the next prompt would have, and room for. used 0: not known.
     void budgetChanged(quint32 used, quint32 total);
-    void contextFull();
+    /// `reason`: why it could not be made longer, if that was tried.
+    void contextFull(const QString& reason);
     void removed(const QString& what);
     /// Something that the person has to know (a disk that is full, turns that were left out).
     void noticed(const QString& text);
 
   private:
-    struct Reply {
-        MessageId id = 0;
-        QString text{}, thought{};  ///< All of it.
-        qsizetype numStored = 0, numThoughtStored = 0;
-        QElapsedTimer thinking{};
-        qint64 thoughtMs = 0;
-    };
-    void makeRoom(GenerationRequest& request);
-    void startReply(MessageId parent, const QString& prefix = {});
+    void connectGenerator();
+    void takeText(const QString& text);
+    void takeTextAsThought();
+    void answer(MessageId leaf);
+    void startReply(MessageId parent, const MessageRecord& begun = {});
     void sendWaiting();
     void storeStreamed();
-    void endReply(MessageState state, const QString& statsJson, const QString& error);
-    [[nodiscard]] GenerationRequest requestFor(MessageId leaf) const;
-    [[nodiscard]] QVector<MessageId> pathTo(MessageId leaf) const;
-    void takeMessages(const QVector<MessageRecord>& messages);
+    void endReply(MessageState state);
+    [[nodiscard]] quint32 contextTokens() const;
+    [[nodiscard]] GenerationRequest requestFor(const ChatPrompt& prompt) const;
     void storeRecord();
-    [[nodiscard]] QVector<MessageId> siblings(MessageId id) const;
-    [[nodiscard]] MessageId deepestBelow(MessageId id) const;
-    MessageId add(MessageId parent, const QString& role, const QString& text, MessageState state);
+    MessageId add(const MessageRecord& message);
     void selectLeaf(MessageId leaf);
     template <class T>
-    bool check(const Result<T>& result);
+    bool check(const Result<T>& result) {
+        if (!result.ok()) report(result.error());
+        return result.ok();
+    }
+    void report(const Error& error);
 
     qt::Generator& m_generator;
     ChatStore* m_store = nullptr;
     ChatRecord m_chat;
-    QHash<MessageId, MessageRecord> m_messages;
-    QVector<MessageId> m_order;  ///< As they were written.
-    std::optional<Reply> m_reply;
+    MessageTree m_messages;
+    std::optional<StreamedReply> m_reply;
+    QString m_notGrown;  ///< Why the context could not be made longer for it.
     /// Of the reply, until the generation before, which was stopped, has said its last word.
     std::optional<GenerationRequest> m_waiting;
     QTimer m_storeTimer;
     SamplingOptions m_sampling;
     uint32_t m_maxTokens = 0;
-    OverflowChoice m_overflow = OverflowChoice::stop;
+    std::optional<uint32_t> m_thoughtBudget;
+    Overflow m_overflow = Overflow::stop;
+    std::optional<Overflow> m_chatOverflow;  ///< Chosen in this chat.
     QVector<MessageId> m_lastRemoved;
-    QHash<MessageId, QString> m_errors;
-    QHash<MessageId, qint64> m_thoughtMs;
 };
 
 }  // namespace hokku::desktop

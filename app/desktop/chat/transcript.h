@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
 #include <QVector>
 
 #include "conversations/chat_store.h"
@@ -18,7 +19,9 @@ struct Turn {
     MessageState state = MessageState::complete;
     int version = 1, numVersions = 1;
     bool isCut = false;  ///< Ended at the longest length or for want of context: can go on.
+    QStringList notes;   ///< What became of the context while it was written.
     QString details;     ///< "212 tokens · 98 tok/s · first token 0.1 s · ended".
+    QString summary;     ///< Of the turns that were left out before it.
     QString error;       ///< Of a failed reply, for people.
 };
 

@@ -78,7 +78,8 @@ void TranscriptDocument::update(const Turn& turn) {
     Entry& entry = m_turns[index];
     const bool isSame = entry.content.source() == turn.content &&
                         entry.thought.source() == turn.thought && entry.turn.state == turn.state &&
-                        entry.turn.details == turn.details && entry.turn.error == turn.error &&
+                        entry.turn.notes == turn.notes && entry.turn.details == turn.details &&
+                        entry.turn.error == turn.error && entry.turn.summary == turn.summary &&
                         entry.turn.isCut == turn.isCut && entry.turn.thoughtMs == turn.thoughtMs;
     entry.turn.version = turn.version;
     entry.turn.numVersions = turn.numVersions;
@@ -239,8 +240,11 @@ void TranscriptDocument::layoutFoot(qsizetype index, TurnWriter& writer) {
                                   : tr("The reply failed: %1").arg(turn.error),
              warning);
     if (turn.state == MessageState::stopped) note(tr("Stopped before the end."), m_formats.faint);
+    for (const QString& line : turn.notes) note(line, m_formats.faint);
     if (turn.isCut) note(tr("Cut off before the end."), m_formats.faint);
     if (hasDetails(turn.id) && !turn.details.isEmpty()) note(turn.details, m_formats.faint);
+    if (hasDetails(turn.id) && !turn.summary.isEmpty())
+        note(tr("The summary: %1").arg(turn.summary), m_formats.faint);
     QTextBlockFormat tail = m_formats.hiddenBlock;
     tail.setProperty(kBlockPart, static_cast<int>(BlockPart::tail));
     tail.setLineHeight(kActionsHeight + kGrid, QTextBlockFormat::FixedHeight);

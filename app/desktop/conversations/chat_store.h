@@ -46,7 +46,7 @@ struct MessageRecord {
     QString content{}, thought{};
     MessageState state = MessageState::complete;
     QString statsJson{};  ///< Tokens, speed, stop reason, model; empty for people's messages.
-    QDateTime created;
+    QDateTime created{};
 };
 
 struct SearchHit {

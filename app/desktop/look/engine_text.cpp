@@ -55,6 +55,12 @@ constexpr const char* kSentences[] = {
     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
                       "this model's key biases reach %1: a q8_0 context costs it accuracy, f16 "
                       "does not"),
+    QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                      "the context cannot grow: the model goes up to %1 tokens (context): expected "
+                      "%2 tokens, as it is"),
+    QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                      "the context cannot grow: %1 MiB of memory are available (context): expected "
+                      "%2 tokens, as it is"),
 };
 
 }  // namespace

@@ -107,6 +107,19 @@ void Settings::setModelPath(const QString& path) {
     if (m_private->set(QStringLiteral("model"), path)) emit changed();
 }
 
+Overflow Settings::overflow() const {
+    const std::string name = value(QStringLiteral("overflow")).toString().toStdString();
+    for (const Overflow overflow : {Overflow::drop_oldest, Overflow::summarise, Overflow::grow})
+        if (name == overflow_name(overflow)) return overflow;
+    return Overflow::stop;
+}
+
+void Settings::setOverflow(Overflow overflow) {
+    const std::string_view name = overflow_name(overflow);
+    const QString text = QString::fromLatin1(name.data(), static_cast<qsizetype>(name.size()));
+    if (m_private->set(QStringLiteral("overflow"), text)) emit changed();
+}
+
 bool Settings::notifyWhenDone() const {
     return value(QStringLiteral("notify"), true).toBool();
 }

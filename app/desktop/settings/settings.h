@@ -7,6 +7,7 @@
 #include <QVariant>
 #include <memory>
 
+#include "hokku/engine.h"
 #include "look/theme.h"
 
 namespace hokku::desktop {
@@ -37,6 +38,9 @@ class Settings : public QObject {
     [[nodiscard]] QString modelPath()
         const;  ///< The model for new chats; empty: the starter model.
     void setModelPath(const QString& path);
+    /// What happens when a conversation no longer fits its context; stop asks the person then.
+    [[nodiscard]] Overflow overflow() const;
+    void setOverflow(Overflow overflow);
     [[nodiscard]] bool notifyWhenDone() const;
     void setNotifyWhenDone(bool notify);
     [[nodiscard]] QVariant value(const QString& key, const QVariant& fallback = {}) const;

@@ -239,6 +239,21 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     type->setCurrentIndex(qMax(0, type->findData(settings.kvType())));
     QObject::connect(type, &QComboBox::activated, self,
                      [this, type] { settings.setKvType(type->currentData().toString()); });
+    auto* overflow = new QComboBox;
+    overflow->setObjectName(QStringLiteral("overflowBox"));
+    overflow->addItem(tr("Stop and ask me"), static_cast<int>(Overflow::stop));
+    overflow->addItem(tr("Leave out the oldest turns"), static_cast<int>(Overflow::drop_oldest));
+    overflow->addItem(tr("Summarise the oldest turns"), static_cast<int>(Overflow::summarise));
+    overflow->addItem(tr("Enlarge it if the memory allows"), static_cast<int>(Overflow::grow));
+    overflow->setCurrentIndex(overflow->findData(static_cast<int>(settings.overflow())));
+    QObject::connect(overflow, &QComboBox::activated, self, [this, overflow] {
+        settings.setOverflow(static_cast<Overflow>(overflow->currentData().toInt()));
+    });
+    addFormRow(
+        *form, tr("When the context is full"),
+        tr("What happens when a conversation is longer than the model can read; the chat says "
+           "what was done"),
+        overflow);
     addFormRow(*form, tr("Memory of the conversation"),
                tr("How precisely the model keeps what it has read (its key-value cache)"), type);
     column->addLayout(form);

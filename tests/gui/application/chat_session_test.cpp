@@ -9,6 +9,21 @@ using namespace hokku::testing;
 
 namespace {
 
+/// With thoughts, of which it shows those of earlier replies.
+constexpr const char* kThinkingTemplate =
+    "{% for m in messages %}<{{ m.role }}>{% if m.reasoning_content %}<think>"
+    "{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}{% if not loop.last or not "
+    "continue_final_message %}<end>{% endif %}{% endfor %}{% if add_generation_prompt %}"
+    "<assistant>{% endif %}";
+
+/// The bytes among the tokens.
+std::string textOf(std::span<const int32_t> tokens) {
+    std::string text;
+    for (const int32_t token : tokens)
+        if (token < 256) text.push_back(static_cast<char>(token));
+    return text;
+}
+
 struct Fixture : AppFixture {
     std::unique_ptr<ChatSession> session;
 
@@ -199,7 +214,6 @@ TEST_CASE("ChatSession: a full context is said", "[gui][quick]") {
 TEST_CASE("ChatSession: leaving out the oldest turns makes room, and names them", "[gui][quick]") {
     Fixture f;
     QSignalSpy full(f.session.get(), &ChatSession::contextFull);
-    QSignalSpy noticed(f.session.get(), &ChatSession::noticed);
     f.session->setSystemPrompt(QStringLiteral("SYSTEM"));
     f.answer(std::string(1500, 'a'));
     f.say("first question");
@@ -212,15 +226,178 @@ TEST_CASE("ChatSession: leaving out the oldest turns makes room, and names them"
     const Turn cut = f.say("fourth question");
     REQUIRE(full.size() == 1);
     REQUIRE(cut.content.size() < 1500);
+    CHECK(cut.notes.isEmpty());
 
-    f.session->setOverflow(OverflowChoice::dropOldest);
-    const Turn whole = f.replyTo([&] { f.session->continueReply(cut.id); });
+    const Turn whole = f.replyTo([&] { f.session->goOn(Overflow::drop_oldest); });
     CHECK(whole.content == QString(1500, QLatin1Char('b')));
     CHECK(full.size() == 1);
-    REQUIRE_FALSE(noticed.isEmpty());
-    const QString named = noticed.last().first().toString();
-    CHECK(named.contains(QStringLiteral("first question")));
-    CHECK_FALSE(named.contains(QStringLiteral("third question")));
+    REQUIRE(whole.notes.size() == 1);
+    CHECK(whole.notes.first().contains(QStringLiteral("first question")));
+    CHECK_FALSE(whole.notes.first().contains(QStringLiteral("third question")));
     // Only the prompt is shorter: the conversation is whole.
     CHECK(f.session->turns().first().content == QStringLiteral("first question"));
+
+    // What was left out stays out, also after a restart, and is not told again.
+    const ChatId chat = f.session->chat();
+    f.openStore();
+    f.session->open(*f.store, chat);
+    CHECK(f.session->turns().last().notes == whole.notes);
+    std::string prompt;
+    f.control->on_sequence = [&](std::span<const int32_t> history) {
+        if (prompt.empty() && history.back() == fake_token::assistant) prompt = textOf(history);
+    };
+    f.answer("fine");
+    CHECK(f.say("fifth question").notes.isEmpty());
+    f.control->on_sequence = nullptr;
+    CHECK(prompt.find("first question") == std::string::npos);
+    CHECK(prompt.find("third question") != std::string::npos);
+    CHECK(prompt.find("SYSTEM") != std::string::npos);
+}
+
+TEST_CASE("ChatSession: a longer context takes in again what was left out", "[gui][quick]") {
+    Fixture f;
+    f.answer(std::string(1500, 'a'));
+    f.say("first question");
+    f.say("second question");
+    f.session->setOverflow(Overflow::drop_oldest);
+    REQUIRE(f.say("third question").notes.size() == 1);
+    QSignalSpy budget(f.session.get(), &ChatSession::budgetChanged);
+    f.session->updateBudget({});
+    const quint32 before = budget.last().first().toUInt();
+    f.control->context_tokens = 16384;
+    f.loadModel();
+    f.session->updateBudget({});
+    CHECK(budget.last().first().toUInt() > before + 1500);
+}
+
+TEST_CASE("ChatSession: a prompt that does not fit begins anew once there is room",
+          "[gui][quick]") {
+    Fixture f;
+    QSignalSpy full(f.session.get(), &ChatSession::contextFull);
+    f.answer(std::string(1900, 'a'));
+    f.say("first question");
+    f.answer("short");
+    const std::string large(2500, 'x');
+    const Turn refused = f.say(large.c_str());
+    CHECK(refused.state == MessageState::failed);
+    REQUIRE(full.size() == 1);
+    const Turn reply = f.replyTo([&] { f.session->goOn(Overflow::drop_oldest); });
+    CHECK(reply.content == QStringLiteral("short"));
+    CHECK(reply.numVersions == 1);  // the empty one is gone
+    CHECK(reply.notes.size() == 1);
+}
+
+TEST_CASE("ChatSession: a summary stands for what is left out, also later", "[gui][quick]") {
+    Fixture f;
+    f.answer(std::string(1600, 'a'));
+    f.say("first question");
+    f.say("second question");
+    f.session->setOverflow(Overflow::summarise);
+    const auto normal = answering("and so on");
+    const auto summary = answering("They talked.");
+    f.control->script = [=](std::span<const int32_t> history, std::span<float> logits) {
+        const bool isSummary = textOf(history).find("Summarise it") != std::string::npos;
+        (isSummary ? summary : normal)(history, logits);
+    };
+    const Turn reply = f.say("third question");
+    CHECK(reply.content == QStringLiteral("and so on"));
+    CHECK(reply.summary == QStringLiteral("They talked."));
+    REQUIRE(reply.notes.size() == 1);
+    CHECK(reply.notes.first().contains(QStringLiteral("summary")));
+    std::string prompt;
+    f.control->on_sequence = [&](std::span<const int32_t> history) {
+        if (prompt.empty() && history.back() == fake_token::assistant) prompt = textOf(history);
+    };
+    CHECK(f.say("fourth question").notes.isEmpty());
+    f.control->on_sequence = nullptr;
+    CHECK(prompt.find("They talked.") != std::string::npos);
+    CHECK(prompt.find("first question") == std::string::npos);
+}
+
+TEST_CASE("ChatSession: the context grows, or the reason why not is told", "[gui][quick]") {
+    Fixture f;
+    f.control->trained_context = 16384;
+    f.loadModel();
+    QSignalSpy full(f.session.get(), &ChatSession::contextFull);
+    f.session->setOverflow(Overflow::grow);
+    f.answer(std::string(5000, 'y'));
+    const Turn reply = f.say("Question");
+    CHECK(reply.content.size() == 5000);
+    REQUIRE(reply.notes.size() == 1);
+    CHECK(f.generator->model()->context_tokens > 4096);
+    CHECK(full.isEmpty());
+
+    f.control->can_grow = false;
+    f.answer(std::string(20000, 'z'));
+    const Turn cut = f.say("More");
+    CHECK(cut.isCut);
+    REQUIRE(full.size() == 1);
+    CHECK_FALSE(full.first().first().toString().isEmpty());
+}
+
+TEST_CASE("ChatSession: thoughts are kept apart, timed, stored and sent back", "[gui][quick]") {
+    Fixture f;
+    f.control->chat_template = kThinkingTemplate;
+    f.loadModel();
+    QSignalSpy thoughts(f.session.get(), &ChatSession::thoughtStreamed);
+    f.control->step_time = std::chrono::milliseconds(1);
+    f.answer("<think>\nI think.\n</think>\n\nHello.");
+    const Turn reply = f.say("Hi");
+    f.control->step_time = std::chrono::milliseconds(0);
+    CHECK(reply.content == QStringLiteral("Hello."));
+    CHECK(reply.thought == QStringLiteral("I think."));
+    CHECK(reply.thoughtMs > 0);
+    CHECK_FALSE(thoughts.isEmpty());
+    const ChatId chat = f.session->chat();
+    f.openStore();
+    f.session->open(*f.store, chat);
+    CHECK(f.session->turns().last().thought == reply.thought);
+    CHECK(f.session->turns().last().thoughtMs == reply.thoughtMs);
+    std::string prompt;
+    f.control->on_sequence = [&](std::span<const int32_t> history) {
+        if (prompt.empty() && history.back() == fake_token::assistant) prompt = textOf(history);
+    };
+    f.say("Again");
+    f.control->on_sequence = nullptr;
+    CHECK(prompt.find("<think>I think.</think>Hello.") != std::string::npos);
+}
+
+TEST_CASE("ChatSession: what turns out to be a thought is taken out of the text", "[gui][quick]") {
+    Fixture f;
+    f.control->chat_template = kThinkingTemplate;
+    f.loadModel();
+    f.control->step_time = std::chrono::milliseconds(2);
+    QString shown;  // as a view that follows the signals has it
+    QObject::connect(f.session.get(), &ChatSession::textStreamed, f.session.get(),
+                     [&](const QString& text) { shown += text; });
+    int numCorrected = 0;
+    QObject::connect(f.session.get(), &ChatSession::turnChanged, f.session.get(),
+                     [&](const Turn& turn) {
+                         if (turn.state == MessageState::streaming && !turn.thought.isEmpty())
+                             ++numCorrected;
+                         shown = turn.content;
+                     });
+    f.answer("I think of the sea.\n</think>\n\nHello.");
+    const Turn reply = f.say("Hi");
+    CHECK(reply.content == QStringLiteral("Hello."));
+    CHECK(reply.thought == QStringLiteral("I think of the sea."));
+    CHECK(shown == reply.content);
+    CHECK(numCorrected >= 1);
+    const auto messages = f.store->messages(f.session->chat());
+    REQUIRE(messages->size() == 2);
+    CHECK(messages->last().content == reply.content);
+    CHECK(messages->last().thought == reply.thought);
+}
+
+TEST_CASE("ChatSession: a budget ends the thought and the answer begins", "[gui][quick]") {
+    Fixture f;
+    f.control->chat_template = kThinkingTemplate;
+    f.loadModel();
+    SamplingOptions greedy;
+    greedy.temperature = 0;
+    f.session->setSampling(greedy, 60, 20);
+    f.answer("<think>" + std::string(200, 'a'));
+    const Turn reply = f.say("Hi");
+    CHECK(reply.thought.size() <= 20);
+    CHECK_FALSE(reply.thought.isEmpty());
 }

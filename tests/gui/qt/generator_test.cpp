@@ -147,6 +147,89 @@ TEST_CASE("Generator: a cancelled load says so and keeps the model before", "[gu
     CHECK(failed.first().first().value<Error>().code == ErrorCode::cancelled);
 }
 
+TEST_CASE("Generator: what was a thought all along comes again as one", "[gui][quick]") {
+    Fixture f;
+    f.control->chat_template =
+        "{% for m in messages %}<user>{{ m.content }}<end>{% endfor %}"
+        "<assistant>{# <think> </think> #}";
+    f.load();
+    f.control->step_time = std::chrono::milliseconds(2);
+    f.control->script = answering("one two three four\n</think>\n\nfive");
+    QString text, thought;
+    QObject::connect(&f.generator, &qt::Generator::textArrived, &f.generator,
+                     [&](const QString& more) { text += more; });
+    QObject::connect(&f.generator, &qt::Generator::thoughtArrived, &f.generator,
+                     [&](const QString& more) { thought += more; });
+    QObject::connect(&f.generator, &qt::Generator::textWasThought, &f.generator,
+                     [&] { thought += std::exchange(text, {}); });
+    QSignalSpy finished(&f.generator, &qt::Generator::finished);
+    GenerationRequest request;
+    request.messages = {{.role = "user", .content = "Count."}};
+    request.sampling.temperature = 0;
+    f.generator.send(request);
+    REQUIRE(finished.wait(kPatienceMs));
+    CHECK(thought == QStringLiteral("one two three four"));
+    CHECK(text == QStringLiteral("five"));
+}
+
+TEST_CASE("Generator: turns that are dropped and a context that grows are told", "[gui][quick]") {
+    Fixture f;
+    f.control->context_tokens = 256;
+    f.control->trained_context = 1024;
+    f.control->chat_template =
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}<end>{% endfor %}<assistant>";
+    f.load();
+    GenerationRequest request;
+    for (int i = 0; i < 6; ++i) {
+        request.messages.push_back({.role = "user", .content = std::string(30, 'q')});
+        request.messages.push_back({.role = "assistant", .content = std::string(30, 'a')});
+    }
+    request.messages.push_back({.role = "user", .content = "last"});
+    request.sampling.temperature = 0;
+    request.max_tokens = 10;
+    QSignalSpy dropped(&f.generator, &qt::Generator::turnsDropped);
+    QSignalSpy grown(&f.generator, &qt::Generator::contextGrown);
+    QSignalSpy finished(&f.generator, &qt::Generator::finished);
+    request.overflow = Overflow::drop_oldest;
+    f.generator.send(request);
+    REQUIRE(finished.wait(kPatienceMs));
+    REQUIRE(dropped.size() == 1);
+    CHECK_FALSE(dropped.first().first().value<DroppedTurns>().indices.empty());
+    CHECK(grown.isEmpty());
+    request.overflow = Overflow::grow;
+    f.generator.send(request);
+    REQUIRE(finished.wait(kPatienceMs));
+    REQUIRE(grown.size() == 1);
+    CHECK(grown.first().first().toUInt() > 256);
+    CHECK(f.generator.model()->context_tokens == grown.first().first().toUInt());
+}
+
+TEST_CASE("Generator: lets go of a model, also of one that is loading or writing", "[gui][quick]") {
+    Fixture f;
+    f.load();
+    QSignalSpy unloaded(&f.generator, &qt::Generator::unloaded);
+    QSignalSpy finished(&f.generator, &qt::Generator::finished);
+    f.control->step_time = std::chrono::milliseconds(5);
+    f.generator.send(Fixture::request(0));
+    f.generator.unload();
+    REQUIRE(unloaded.wait(kPatienceMs));
+    CHECK(f.control->num_models == 0);
+    CHECK_FALSE(f.generator.model().has_value());
+    QTRY_COMPARE_WITH_TIMEOUT(finished.size(), 1, kPatienceMs);
+
+    f.control->step_time = std::chrono::milliseconds(0);
+    f.control->load_time = std::chrono::milliseconds(5000);
+    QSignalSpy ready(&f.generator, &qt::Generator::modelReady);
+    f.generator.load({.path = "slow.gguf"});
+    QElapsedTimer clock;
+    clock.start();
+    f.generator.unload();
+    REQUIRE(unloaded.wait(kPatienceMs));
+    CHECK(clock.elapsed() < 2000);
+    CHECK(ready.isEmpty());
+    CHECK_FALSE(f.generator.isLoading());
+}
+
 TEST_CASE("Generator: may be destroyed while it loads or writes", "[gui][quick][threads]") {
     {
         Fixture f;

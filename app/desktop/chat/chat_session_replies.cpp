@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChatSession: how a reply comes about, from the request to its last word.
+#include <utility>
+
+#include "chat/chat_session.h"
+#include "look/engine_text.h"
+
+namespace hokku::desktop {
+
+/// What comes while m_waiting is set belongs to the generation before.
+void ChatSession::connectGenerator() {
+    using qt::Generator;
+    const auto isOurs = [this] { return m_reply && !m_waiting; };
+    connect(&m_generator, &Generator::textArrived, this, [this, isOurs](const QString& text) {
+        if (isOurs()) takeText(text);
+    });
+    connect(&m_generator, &Generator::thoughtArrived, this, [this, isOurs](const QString& text) {
+        if (!isOurs()) return;
+        m_reply->addThought(text);
+        emit thoughtStreamed(text);
+    });
+    connect(&m_generator, &Generator::textWasThought, this, [this, isOurs] {
+        if (isOurs()) takeTextAsThought();
+    });
+    connect(&m_generator, &Generator::turnsDropped, this,
+            [this, isOurs](const DroppedTurns& dropped) {
+                if (!isOurs()) return;
+                m_reply->setDropped(dropped, contextTokens());
+                emit turnChanged(turn(m_reply->id()));
+                emit contextChanged();
+            });
+    connect(&m_generator, &Generator::contextGrown, this, [this, isOurs](quint32 tokens) {
+        if (!isOurs()) return;
+        m_reply->facts().grownTo = tokens;
+        emit turnChanged(turn(m_reply->id()));
+        emit contextChanged();
+    });
+    connect(&m_generator, &Generator::contextNotGrown, this,
+            [this](const QString& reason) { m_notGrown = reason; });
+    connect(&m_generator, &Generator::prefillProgress, this,
+            [this, isOurs](quint32 done, quint32 total) {
+                if (isOurs()) emit prefillProgress(done, total);
+            });
+    connect(&m_generator, &Generator::finished, this,
+            [this](const GenerationStats& stats, StopReason reason) {
+                if (m_waiting) return sendWaiting();
+                if (m_reply) m_reply->facts().setEnd(stats, reason);
+                const bool isStopped = reason == StopReason::cancelled;
+                endReply(isStopped ? MessageState::stopped : MessageState::complete);
+                if (reason == StopReason::context_full) emit contextFull(m_notGrown);
+            });
+    connect(&m_generator, &Generator::failed, this, [this](const Error& error) {
+        if (m_waiting) return sendWaiting();
+        if (m_reply) m_reply->facts().error = errorText(error);
+        endReply(MessageState::failed);
+        if (error.code == ErrorCode::limit_exceeded) emit contextFull(m_notGrown);
+    });
+}
+
+// ---- beginning and ending
+// ------------------------------------------------------------------------
+
+/// A new reply to the path to `leaf`.
+void ChatSession::answer(MessageId leaf) {
+    m_chat.activeLeaf = leaf;
+    emit turnsReset();
+    startReply(leaf);
+}
+
+void ChatSession::goOn(Overflow overflow) {
+    if (m_reply) return;
+    m_chatOverflow = overflow;
+    const MessageRecord last = m_messages.at(m_chat.activeLeaf);
+    if (last.role != QLatin1String("assistant")) return;
+    if (!last.content.isEmpty()) return continueReply(last.id);
+    // Nothing was written: no version worth keeping.
+    if (!check(m_store->deleteMessage(last.id))) return;
+    m_messages.remove(last.id);
+    answer(last.parent);
+}
+
+void ChatSession::stop() {
+    if (m_waiting) {
+        // It has not begun: what still has to end is the one before.
+        m_waiting.reset();
+        return endReply(MessageState::stopped);
+    }
+    m_generator.stop();
+}
+
+quint32 ChatSession::contextTokens() const {
+    return m_generator.model() ? m_generator.model()->context_tokens : 0;
+}
+
+GenerationRequest ChatSession::requestFor(const ChatPrompt& prompt) const {
+    GenerationRequest request;
+    request.messages = prompt.messages();
+    request.sampling = m_sampling;
+    request.max_tokens = m_maxTokens;
+    request.thought_budget_tokens = m_thoughtBudget;
+    request.overflow = m_chatOverflow.value_or(m_overflow);
+    return request;
+}
+
+/// `begun`: a reply whose text is gone on with, in a version of its own.
+void ChatSession::startReply(MessageId parent, const MessageRecord& begun) {
+    ChatPrompt prompt = makeChatPrompt(m_messages, parent, m_chat.systemPrompt, contextTokens(),
+                                       ReplyFacts::fromJson(begun.statsJson));
+    GenerationRequest request = requestFor(prompt);
+    if (!begun.content.isEmpty()) {
+        ChatMessage open;
+        open.role = "assistant";
+        open.content = begun.content.toStdString();
+        open.thought = begun.thought.toStdString();
+        request.messages.push_back(std::move(open));
+        request.continue_final_message = true;
+    }
+    MessageRecord record{
+        .parent = parent, .role = QStringLiteral("assistant"), .state = MessageState::streaming};
+    if (!begun.content.isEmpty()) {
+        record.content = begun.content;
+        record.thought = begun.thought;
+        record.statsJson = begun.statsJson;
+    }
+    const MessageId id = add(record);
+    if (id == 0) return;
+    m_reply.emplace(m_messages.at(id), prompt);
+    if (m_generator.model())
+        m_reply->facts().model =
+            QString::fromStdU16String(m_generator.model()->path.stem().u16string());
+    m_notGrown.clear();
+    emit turnAppended(turn(id));
+    emit busyChanged(true);
+    m_storeTimer.start();
+    m_waiting = std::move(request);
+    if (!m_generator.isGenerating()) sendWaiting();
+}
+
+void ChatSession::sendWaiting() {
+    const GenerationRequest request = *std::exchange(m_waiting, std::nullopt);
+    if (m_reply) m_generator.send(request);
+}
+
+// ---- what arrives
+// --------------------------------------------------------------------------------
+
+void ChatSession::takeText(const QString& text) {
+    const bool hasThought = m_reply->addText(text);
+    emit textStreamed(text);
+    // How long it thought is known now.
+    if (hasThought) emit turnChanged(turn(m_reply->id()));
+}
+
+void ChatSession::takeTextAsThought() {
+    m_reply->turnTextToThought();
+    // What is stored of it is stored as text.
+    if (check(m_store->finishMessage(m_reply->record()))) m_reply->markStored();
+    emit turnChanged(turn(m_reply->id()));
+}
+
+void ChatSession::storeStreamed() {
+    if (!m_reply) return;
+    const QString text = m_reply->unstoredText(), thought = m_reply->unstoredThought();
+    if (text.isEmpty() && thought.isEmpty()) return;
+    if (check(m_store->appendText(m_reply->id(), text, thought))) m_reply->markStored();
+}
+
+void ChatSession::endReply(MessageState state) {
+    if (!m_reply) return;
+    m_storeTimer.stop();
+    MessageRecord record = m_reply->record();
+    record.state = state;
+    m_messages[record.id] = record;
+    m_reply.reset();
+    check(m_store->finishMessage(record));
+    emit busyChanged(false);
+    const Turn ended = turn(record.id);
+    emit turnChanged(ended);
+    emit replyEnded(ended);
+}
+
+void ChatSession::updateBudget(const QString& draft) {
+    if (!m_generator.model()) return emit budgetChanged(0, 0);
+    ChatPrompt prompt =
+        makeChatPrompt(m_messages, m_chat.activeLeaf, m_chat.systemPrompt, contextTokens());
+    MessageRecord written{.role = QStringLiteral("user")};
+    written.content = draft;
+    prompt.add(written);
+    if (prompt.messages().empty()) return emit budgetChanged(0, contextTokens());
+    emit budgetChanged(m_generator.countTokens(requestFor(prompt)).value_or(0), contextTokens());
+}
+
+}  // namespace hokku::desktop

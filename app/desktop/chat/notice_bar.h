@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// NoticeBar: what the person is told beside the conversation, with what can be done about it.
+#pragma once
+
+#include <QFrame>
+#include <QVector>
+#include <functional>
+
+class QBoxLayout;
+class QLabel;
+class QPushButton;
+
+namespace hokku::desktop {
+
+/// NoticeWords that are asked for again when the language changes.
+using NoticeWords = std::function<QString()>;
+
+struct NoticeAction {
+    NoticeWords text;
+    NoticeWords help;  ///< May be empty.
+    std::function<void()> run;
+};
+
+/// One notice at a time; a later one takes its place. Hidden while there is none.
+class NoticeBar : public QFrame {
+    Q_OBJECT
+
+  public:
+    explicit NoticeBar(QWidget* parent);
+    void show(const NoticeWords& text, const QVector<NoticeAction>& actions = {});
+    void dismiss();
+
+  signals:
+    void dismissed();  ///< By the person.
+
+  protected:
+    void changeEvent(QEvent* event) override;
+
+  private:
+    void retranslate();
+
+    QLabel* m_text;
+    QBoxLayout* m_layout;
+    QBoxLayout* m_buttons;
+    QPushButton* m_close;
+    NoticeWords m_words;
+    QVector<NoticeAction> m_actions;
+    QVector<QPushButton*> m_actionButtons;
+};
+
+}  // namespace hokku::desktop
