@@ -37,6 +37,13 @@ cmd:python3 python3
 pkg:python3-jsonschema python3-jsonschema
 cmd:setarch util-linux"
             ;;
+        # A screen, and what a screen reader talks to the app by.
+        screen)
+            echo "cmd:Xvfb xvfb
+cmd:dbus-run-session dbus
+pkg:at-spi2-core at-spi2-core
+pkg:python3-pyatspi python3-pyatspi"
+            ;;
         # What the desktop files are checked with, and a package made of a build.
         check)
             echo "cmd:desktop-file-validate desktop-file-utils

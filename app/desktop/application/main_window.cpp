@@ -265,6 +265,7 @@ void MainWindow::showModel() {
 void MainWindow::setBadge(const ModelInfo& info) {
     // What files call themselves inside is often the name of a training run.
     m_modelButton->setText(fromPath(info.path.stem()));
+    m_modelButton->setAccessibleName(tr("Model: %1").arg(m_modelButton->text()));
     m_modelButton->setToolTip(
         QStringLiteral("%1\n%2").arg(QString::fromStdString(info.name), fromPath(info.path)));
     const QString device = deviceText(info.device);

@@ -9,6 +9,7 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "chat/announcer.h"
 #include "chat/chat_view.h"
 #include "chat/composer.h"
 #include "look/engine_text.h"
@@ -66,6 +67,9 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
 }
 
 void ChatPage::connectSession() {
+    auto* announcer = new Announcer(this);
+    connect(&m_session, &ChatSession::textStreamed, announcer, &Announcer::read);
+    connect(&m_session, &ChatSession::replyEnded, announcer, &Announcer::finish);
     connect(&m_session, &ChatSession::turnsReset, this, [this] {
         m_view->setTurns(m_session.turns());
         m_budgetTimer->start();

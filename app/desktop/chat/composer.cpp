@@ -162,6 +162,7 @@ void Composer::setBudget(quint32 used, quint32 total) {
     m_budget->setText(
         total == 0 ? QString()
                    : tr("%1 / %2 tokens").arg(locale.toString(used), locale.toString(total)));
+    m_budget->setAccessibleName(tr("Context: %1").arg(m_budget->text()));
     const Colors& colors = Theme::instance().colors();
     m_budget->setStyleSheet(isNearlyFull ? QStringLiteral("color: %1;").arg(colors.warning.name())
                                          : QString());
@@ -203,7 +204,6 @@ void Composer::retranslate() {
     m_edit->setPlaceholderText(tr("Write a message"));
     m_edit->setAccessibleName(tr("Message"));
     m_edit->setAccessibleDescription(tr("Enter sends, Shift+Enter begins a new line"));
-    m_budget->setAccessibleName(tr("Token budget"));
     setBudget(m_used, m_total);
     updateButton();
 }

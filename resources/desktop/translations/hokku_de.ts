@@ -24,15 +24,15 @@
     </message>
     <message>
         <source>Reading…</source>
-        <translation>Liest …</translation>
+        <translation>Liest&#xa0;…</translation>
     </message>
     <message>
         <source>Reading %1 of %2 tokens…</source>
-        <translation>Liest %1 von %2 Token …</translation>
+        <translation>Liest %1 von %2 Token&#xa0;…</translation>
     </message>
     <message>
         <source>Writing…</source>
-        <translation>Schreibt …</translation>
+        <translation>Schreibt&#xa0;…</translation>
     </message>
     <message>
         <source>You are editing a message; sending it begins a new version from here.</source>
@@ -147,8 +147,8 @@
         <translation>Eingabe sendet, Umschalt+Eingabe beginnt eine neue Zeile</translation>
     </message>
     <message>
-        <source>Token budget</source>
-        <translation>Token-Budget</translation>
+        <source>Context: %1</source>
+        <translation>Kontext: %1</translation>
     </message>
 </context>
 <context>
@@ -331,7 +331,7 @@
     </message>
     <message>
         <source>Loading…</source>
-        <translation>Lädt …</translation>
+        <translation>Lädt&#xa0;…</translation>
     </message>
     <message>
         <source>Choose a model first</source>
@@ -377,6 +377,10 @@
         <source>Loading the model</source>
         <translation>Das Modell wird geladen</translation>
     </message>
+    <message>
+        <source>Model: %1</source>
+        <translation>Modell: %1</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::ModelsPage</name>
@@ -390,7 +394,7 @@
     </message>
     <message>
         <source>Add a file…</source>
-        <translation>Datei hinzufügen …</translation>
+        <translation>Datei hinzufügen&#xa0;…</translation>
     </message>
     <message>
         <source>Look again</source>
@@ -772,15 +776,15 @@
     </message>
     <message>
         <source>Save as…</source>
-        <translation>Speichern unter …</translation>
+        <translation>Speichern unter&#xa0;…</translation>
     </message>
     <message>
         <source>Import…</source>
-        <translation>Importieren …</translation>
+        <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
         <source>Export…</source>
-        <translation>Exportieren …</translation>
+        <translation>Exportieren&#xa0;…</translation>
     </message>
     <message>
         <source>Delete</source>
@@ -927,7 +931,7 @@
     </message>
     <message>
         <source>Import…</source>
-        <translation>Importieren …</translation>
+        <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
         <source>Nothing was found for “%1”.</source>
@@ -935,7 +939,7 @@
     </message>
     <message>
         <source>Rename…</source>
-        <translation>Umbenennen …</translation>
+        <translation>Umbenennen&#xa0;…</translation>
     </message>
     <message>
         <source>Unpin</source>
@@ -955,7 +959,7 @@
     </message>
     <message>
         <source>New folder…</source>
-        <translation>Neuer Ordner …</translation>
+        <translation>Neuer Ordner&#xa0;…</translation>
     </message>
     <message>
         <source>New folder</source>
@@ -975,15 +979,15 @@
     </message>
     <message>
         <source>Markdown…</source>
-        <translation>Markdown …</translation>
+        <translation>Markdown&#xa0;…</translation>
     </message>
     <message>
         <source>Plain text…</source>
-        <translation>Reiner Text …</translation>
+        <translation>Reiner Text&#xa0;…</translation>
     </message>
     <message>
         <source>JSON, with all versions…</source>
-        <translation>JSON, mit allen Fassungen …</translation>
+        <translation>JSON, mit allen Fassungen&#xa0;…</translation>
     </message>
     <message>
         <source>Rename</source>
@@ -1049,7 +1053,7 @@
     </message>
     <message>
         <source>Thinking…</source>
-        <translation>Denkt nach …</translation>
+        <translation>Denkt nach&#xa0;…</translation>
     </message>
     <message>
         <source>Thought</source>
