@@ -21,6 +21,10 @@ if(HOKKU_SANITIZE)
         -fsanitize=${_hokku_sanitizers} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(hokku_flags INTERFACE -fsanitize=${_hokku_sanitizers})
 endif()
+if(HOKKU_FUZZ)
+    # Counts what is reached; the targets themselves link libFuzzer.
+    target_compile_options(hokku_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 find_program(HOKKU_CCACHE ccache)
 if(HOKKU_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -68,6 +68,11 @@ cmd:Xvfb xvfb
 cmd:unshare util-linux"
             ;;
         format) echo "cmd:clang-format-14 clang-format-14" ;;
+        fuzz)
+            echo "cmd:clang++-14 clang-14
+pkg:libclang-rt-14-dev libclang-rt-14-dev
+cmd:llvm-symbolizer-14 llvm-14"
+            ;;
         *) die "no such group of packages: $1" ;;
     esac
 }

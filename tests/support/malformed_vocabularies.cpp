@@ -95,11 +95,11 @@ void add_keys(MalformedList& list) {
     for (const auto& [key, name] : {std::pair{kTokens, "tokens"}, {kMerges, "merges"}}) {
         const std::string id = std::string("A14-") + name;
         list.add_change(id + "-missing", key, make_tiny_llama,
-                        [=](GgufWriter& w) { w.remove(key); });
+                        [key = key](GgufWriter& w) { w.remove(key); });
         list.add_change(id + "-a-string", key, make_tiny_llama,
-                        [=](GgufWriter& w) { w.set_string(key, "text"); });
+                        [key = key](GgufWriter& w) { w.set_string(key, "text"); });
         list.add_change(id + "-a-number", key, make_tiny_llama,
-                        [=](GgufWriter& w) { w.set(key, uint32_t{5}); });
+                        [key = key](GgufWriter& w) { w.set(key, uint32_t{5}); });
     }
     // The embedding then has more rows than there are tokens: either may be named.
     list.add_change("C3-no-tokens", kTokens + "|vocabulary has 0 tokens", make_tiny_llama,

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <string>
 #include <vector>
 
@@ -11,26 +9,10 @@
 using hokku::TokenId;
 using hokku::testing::GgufWriter;
 using hokku::testing::open_tiny;
+using hokku::testing::tiny_character_bpe;
 using Ids = std::vector<TokenId>;
 
 namespace {
-
-// 0 <eos>, 1 to 256 the bytes, 257 "_" 258 "h" 259 "i" 260 "hi" 261 "_hi" 262 U+00E9
-// 263 <|tool> (user-defined), where _ is U+2581.
-GgufWriter tiny_character_bpe() {
-    const std::string sign = "\xE2\x96\x81";
-    std::vector<hokku::testing::TinyToken> tokens = {{"<eos>", hokku::testing::kControl}};
-    for (int byte = 0; byte < 256; ++byte)
-        tokens.push_back({fmt::format("<0x{:02X}>", byte), hokku::testing::kByte});
-    for (const std::string& text : {sign, std::string("h"), std::string("i"), std::string("hi"),
-                                    sign + "hi", std::string("\xC3\xA9")})
-        tokens.push_back({text});
-    tokens.push_back({"<|tool>", hokku::testing::kUserDefined});
-    GgufWriter file = hokku::testing::vocabulary_file("gemma4", tokens);
-    file.set_strings("tokenizer.ggml.merges", {"h i", sign + " hi"});
-    file.set<uint32_t>("tokenizer.ggml.eos_token_id", 0);
-    return file;
-}
 
 Ids encode(const hokku::Tokenizer& tokenizer, std::string_view text) {
     auto ids = tokenizer.encode(text, {});

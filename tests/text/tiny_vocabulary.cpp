@@ -90,6 +90,21 @@ GgufWriter tiny_sentencepiece() {
     return file;
 }
 
+GgufWriter tiny_character_bpe() {
+    const std::string sign = "\xE2\x96\x81";
+    std::vector<TinyToken> tokens = {{"<eos>", kControl}};
+    for (int byte = 0; byte < 256; ++byte)
+        tokens.push_back({fmt::format("<0x{:02X}>", byte), kByte});
+    for (const std::string& text : {sign, std::string("h"), std::string("i"), std::string("hi"),
+                                    sign + "hi", std::string("\xC3\xA9")})
+        tokens.push_back({text});
+    tokens.push_back({"<|tool>", kUserDefined});
+    GgufWriter file = vocabulary_file("gemma4", tokens);
+    file.set_strings("tokenizer.ggml.merges", {"h i", sign + " hi"});
+    file.set<uint32_t>("tokenizer.ggml.eos_token_id", 0);
+    return file;
+}
+
 std::shared_ptr<const Tokenizer> open_tiny(const GgufWriter& file) {
     const ScratchFolder folder;
     file.write(folder / "tiny.gguf");

@@ -43,6 +43,10 @@ GgufWriter tiny_bpe();
 /// where _ is U+2581. Merges by score: hi (-1) before _hi (-2).
 GgufWriter tiny_sentencepiece();
 
+/// BPE over characters (Gemma 4): 0 <eos>, 1 to 256 the bytes, 257 "_" 258 "h" 259 "i" 260 "hi"
+/// 261 "_hi" 262 U+00E9 263 <|tool> (user-defined), where _ is U+2581.
+GgufWriter tiny_character_bpe();
+
 /// Writes the file, opens its tokenizer and deletes the file. Throws the error's text.
 std::shared_ptr<const Tokenizer> open_tiny(const GgufWriter& file);
 

@@ -256,7 +256,7 @@ class TagReader final : public StagedReader {
     static constexpr std::string_view kCdataOpen = "<![CDATA[", kCdataClose = "]]>";
 
     Stage stage_ = Stage::between;
-    bool has_advanced_ = false, has_arguments_ = false, is_in_cdata_ = false;
+    bool has_arguments_ = false, is_in_cdata_ = false;
     std::string key_, attributes_;
     size_t search_from_ = 0;  ///< Of the end of the value.
 };
