@@ -2,10 +2,12 @@
 #include "hokku/library.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
+#include "base/executable_path.h"
 #include "base/path_text.h"
 #include "base/try.h"
 
@@ -61,6 +63,24 @@ std::string listing_of(const std::vector<fs::path>& models) {
     return text;
 }
 
+/// The model files in a folder, which need not exist.
+Result<std::vector<fs::path>> models_in(const fs::path& folder) {
+    std::vector<fs::path> models;
+    std::error_code error;
+    if (!fs::exists(folder, error)) return models;
+    fs::directory_iterator entry(folder, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+        const std::string name = entry->path().filename().string();
+        std::error_code ignored;
+        if (has_model_extension(name) && !is_later_shard(name) && entry->is_regular_file(ignored))
+            models.push_back(entry->path());
+    }
+    if (error)
+        return Error{ErrorCode::io, "the folder cannot be read: " + error.message(),
+                     path_text(folder), ""};
+    return models;
+}
+
 }  // namespace
 
 Result<fs::path> data_folder() {
@@ -76,22 +96,32 @@ Result<fs::path> library_folder() {
     return data / "models";
 }
 
+std::optional<fs::path> installed_models_folder() {
+    const auto program = executable_path();
+    if (!program) return std::nullopt;
+    fs::path folder = program->parent_path().parent_path() / "share" / "hokku" / "models";
+    std::error_code ignored;
+    if (!fs::is_directory(folder, ignored)) return std::nullopt;
+    return folder;
+}
+
 Result<std::vector<fs::path>> list_models() {
     HOKKU_TRY(const fs::path folder, library_folder());
-    std::vector<fs::path> models;
-    std::error_code error;
-    if (!fs::exists(folder, error)) return models;
-    fs::directory_iterator entry(folder, error);
-    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
-        std::error_code ignored;
-        if (has_model_extension(name) && !is_later_shard(name) && entry->is_regular_file(ignored))
-            models.push_back(entry->path());
+    HOKKU_TRY(std::vector<fs::path> models, models_in(folder));
+    std::vector<fs::path> installed;
+    if (const auto place = installed_models_folder()) {
+        HOKKU_TRY(installed, models_in(*place));
     }
-    if (error)
-        return Error{ErrorCode::io, "the folder cannot be read: " + error.message(),
-                     path_text(folder), ""};
-    std::sort(models.begin(), models.end());
+    const size_t num_own = models.size();
+    for (const fs::path& model : installed) {
+        const auto own_end = models.begin() + static_cast<std::ptrdiff_t>(num_own);
+        const bool is_replaced = std::any_of(models.begin(), own_end, [&](const fs::path& own) {
+            return own.filename() == model.filename();
+        });
+        if (!is_replaced) models.push_back(model);
+    }
+    std::sort(models.begin(), models.end(),
+              [](const fs::path& a, const fs::path& b) { return a.filename() < b.filename(); });
     return models;
 }
 

@@ -58,8 +58,7 @@ cmd:file file"
             echo "cmd:dpkg-shlibdeps dpkg-dev
 cmd:file file
 cmd:patchelf patchelf
-pkg:qt6-wayland qt6-wayland
-pkg:qt6-translations-l10n qt6-translations-l10n"
+pkg:qt6-wayland qt6-wayland"
             ;;
         # Fresh systems to try packages in, and a display for them.
         roots)

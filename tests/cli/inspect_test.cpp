@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "hokku/library.h"
 #include "run_hokku.h"
 #include "support/catch.h"
 #include "support/gguf_writer.h"
+#include "support/golden.h"
 
+namespace fs = std::filesystem;
 using hokku::testing::GgufWriter;
+using hokku::testing::HokkuInput;
 using hokku::testing::HokkuRun;
 using hokku::testing::run_hokku;
 using hokku::testing::ScratchFolder;
@@ -42,6 +46,29 @@ TEST_CASE("hokku inspect: the JSON holds header, metadata and tensors", "[cli][q
     CHECK(json["tensors"][0]["type"] == "F32");
     CHECK(json["tensors"][0]["dims"] == nlohmann::json({2, 3}));
     CHECK(json["tensors"][0]["bytes"] == 24);
+}
+
+TEST_CASE("hokku inspect: finds the models that came with the program, the user's own first",
+          "[cli][quick]") {
+    const ScratchFolder folder;
+    const fs::path program = folder / "Höhe 俳句" / "bin" / "hokku";
+    const fs::path models = folder / "Höhe 俳句" / "share" / "hokku" / "models";
+    fs::create_directories(program.parent_path());
+    fs::create_directories(models);
+    fs::create_directories(folder / "home" / "models");
+    fs::copy_file(hokku::testing::binary_folder() / "bin" / "hokku", program);
+    const HokkuInput there = {.home = (folder / "home").string(), .program = program.string()};
+    const auto blocks_of = [&](const std::string& model) {
+        const HokkuRun run = run_hokku({"inspect", model, "--json"}, there);
+        REQUIRE(run.err.empty());
+        return nlohmann::json::parse(run.out)["metadata"]["llama.block_count"]["value"].get<int>();
+    };
+    small_file().write(models / "small.gguf");
+    small_file().write(models / std::string(hokku::kStarterModel));
+    CHECK(blocks_of("small") == 3);
+    CHECK(nlohmann::json::parse(run_hokku({"inspect", "--json"}, there).out)["version"] == 3);
+    small_file().set<uint32_t>("llama.block_count", 4).write(folder / "home/models/small.gguf");
+    CHECK(blocks_of("small") == 4);
 }
 
 TEST_CASE("hokku inspect: names the format of replies and where it was read", "[cli][quick]") {

@@ -45,7 +45,8 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
     write_file(in, input.text);
     write_file(out, "");
     write_file(err, "");
-    const std::string program = (binary_folder() / "bin" / "hokku").string();
+    const std::string program =
+        input.program.empty() ? (binary_folder() / "bin" / "hokku").string() : input.program;
     std::vector<char*> argv{const_cast<char*>(program.c_str())};
     for (const std::string& argument : arguments) {
         argv.push_back(const_cast<char*>(argument.c_str()));

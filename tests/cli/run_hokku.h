@@ -19,6 +19,7 @@ struct HokkuRun {
 struct HokkuInput {
     std::string text = {};                          ///< On stdin.
     std::string home = {};                          ///< The data folder, when not empty.
+    std::string program = {};                       ///< A copy of the program, when not empty.
     std::string stdin_path = {}, stdout_path = {};  ///< Other files there, when not empty.
     bool closed_stdout = false;                     ///< stdout is a pipe that nobody reads.
 };

@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 
 #include "hokku/devices.h"
+#include "hokku/library.h"
 #include "look/page_parts.h"
 #include "look/theme.h"
 #include "models/download.h"
@@ -212,6 +213,12 @@ void ModelsPage::Private::scan() {
         QVector<ModelEntry> found;
         for (const QString& path : findModels({tr("Library"), own, true}))
             found.append(describeModel(path, tr("Library")));
+        if (const auto installed = hokku::installed_models_folder()) {
+            const QString source = tr("Came with Hokku");
+            for (const QString& path :
+                 findModels({source, QString::fromStdU16String(installed->u16string())}))
+                found.append(describeModel(path, source));
+        }
         for (const QString& path : added) found.append(describeModel(path, tr("Added")));
         for (const ModelFolder& folder : foldersOfOtherPrograms(QDir::homePath()))
             for (const QString& path : findModels(folder))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,11 @@ inline constexpr std::string_view kStarterModel = "SmolLM2-135M-Instruct.Q4_1.gg
 Result<std::filesystem::path> data_folder();
 /// data_folder()/models: where model files are kept. Need not exist yet.
 Result<std::filesystem::path> library_folder();
-/// The model files of the library (of a split set, the first shard), sorted by name.
+/// Where models lie that came with the program: share/hokku/models beside the folder of the
+/// executable, where that exists.
+std::optional<std::filesystem::path> installed_models_folder();
+/// The model files of the library (of a split set, the first shard) and those that came with the
+/// program, unless the library has one of that file name; sorted by file name.
 Result<std::vector<std::filesystem::path>> list_models();
 /// A path with a folder in it, or of an existing file, stands for itself, whether it can be opened
 /// or not; otherwise a file name in the library, with or without

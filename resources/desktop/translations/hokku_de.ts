@@ -465,6 +465,10 @@
         <translation>Modelle (*.gguf)</translation>
     </message>
     <message>
+        <source>Came with Hokku</source>
+        <translation>Lag Hokku bei</translation>
+    </message>
+    <message>
         <source>Library</source>
         <translation>Bibliothek</translation>
     </message>
