@@ -6,6 +6,8 @@
 // HOKKU_KERNEL(name, Params, max_threads) { body }
 //     A kernel that takes one struct `const Params& p` of fixed-width types by value. Blocks have
 //     one dimension.
+// HOKKU_KERNEL_RESIDENT(name, Params, max_threads, min_blocks) { body }
+//     The same with the blocks that a multiprocessor must have registers for.
 // HOKKU_DEVICE            Before every function of the device.
 // HOKKU_DEVICE_TABLE      Before constant arrays that are indexed at run time.
 // HOKKU_SHARED(T, name, n)   An array that the block shares; indexed as name[i], addressed
@@ -32,7 +34,7 @@
 //                         and never written; it may move before wait_for_primary().
 // prefetch(p)             Into the L2 cache.
 // half_to_float, float_to_half (to infinity), float_to_half_clamped, bfloat_to_float,
-// float_to_bfloat
+// float_to_bfloat, bits_to_float, float_to_bits
 // atomic_add(p, v), atomic_max(p, v), load_acquire(p), add_release(p, v), spin_until(condition)
 // grid_barrier(state)     By every thread of a cooperative launch; state is one word, zero at
 // first. wait_for_primary()      Before anything is read that the launch in front wrote; every
@@ -58,6 +60,10 @@ HOKKU_DEVICE uint32_t warp_id() {
 }
 HOKKU_DEVICE uint32_t num_warps() {
     return num_threads() / kWarp;
+}
+
+HOKKU_DEVICE float not_a_number() {
+    return bits_to_float(0x7fc00000u);
 }
 
 /// Of halves beyond 65504 the largest, as the core stores keys and values.

@@ -14,6 +14,9 @@
 #define HOKKU_UNROLL _Pragma("unroll")
 #define HOKKU_KERNEL(name, Params, max_threads) \
     extern "C" __global__ void __launch_bounds__(max_threads) name(const __grid_constant__ Params p)
+#define HOKKU_KERNEL_RESIDENT(name, Params, max_threads, min_blocks)      \
+    extern "C" __global__ void __launch_bounds__(max_threads, min_blocks) \
+        name(const __grid_constant__ Params p)
 #define HOKKU_SHARED(T, name, n) __shared__ __align__(16) T name[n]
 
 namespace hokku::cuda {
@@ -226,6 +229,12 @@ HOKKU_DEVICE void prefetch(const void* p) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
 }
 
+HOKKU_DEVICE float bits_to_float(uint32_t bits) {
+    return __uint_as_float(bits);
+}
+HOKKU_DEVICE uint32_t float_to_bits(float value) {
+    return __float_as_uint(value);
+}
 HOKKU_DEVICE float half_to_float(uint16_t bits) {
     return __half2float(__ushort_as_half(bits));
 }

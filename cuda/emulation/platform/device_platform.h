@@ -23,6 +23,8 @@
         {#name, sizeof(Params), max_threads,                                      \
          [](const void* params) { name(*static_cast<const Params*>(params)); }}}; \
     static void name(const Params& p)
+#define HOKKU_KERNEL_RESIDENT(name, Params, max_threads, min_blocks) \
+    HOKKU_KERNEL(name, Params, max_threads)
 #define HOKKU_SHARED(T, name, n)              \
     static const char name##_tag = 0;         \
     const ::hokku::cuda::SharedArray<T> name( \
@@ -167,6 +169,12 @@ inline Words4 load16_once(const void* p) {
 }
 inline void prefetch(const void*) {}
 
+inline float bits_to_float(uint32_t bits) {
+    return std::bit_cast<float>(bits);
+}
+inline uint32_t float_to_bits(float value) {
+    return std::bit_cast<uint32_t>(value);
+}
 inline float half_to_float(uint16_t bits) {
     return emulation::half_bits_to_float(bits);
 }

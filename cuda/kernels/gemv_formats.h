@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lane reads and multiplies one group of 32 weights in each repacked format
+// (weights/repack.h says how they lie). Load brings a group into registers, so that many loads are
+// in flight; add() multiplies it by a group of activations.
+#pragma once
+
+#include "device/device.h"
+#include "kernels/params.h"
+
+namespace hokku::cuda {
+
+/// A group of activations: words 0..3 are values 0..15, words 4..7 the others.
+struct ActivationGroup {
+    uint32_t codes[8];
+    float scale;
+    int32_t sums[2];
+};
+
+HOKKU_DEVICE ActivationGroup load_activations(const QuantizedVectors& x, uint64_t place) {
+    const Words4 low = load16(x.codes + place * kGroup);
+    const Words4 high = load16(x.codes + place * kGroup + 16);
+    const GroupScale scale = x.scales[place];
+    ActivationGroup out;
+    HOKKU_UNROLL
+    for (uint32_t i = 0; i < 4; ++i) {
+        out.codes[i] = low.w[i];
+        out.codes[4 + i] = high.w[i];
+    }
+    out.scale = scale.scale;
+    out.sums[0] = scale.sums[0];
+    out.sums[1] = scale.sums[1];
+    return out;
+}
+
+HOKKU_DEVICE int32_t dot_word(uint32_t a, uint32_t b, int32_t sum) {
+    return dot4(static_cast<int32_t>(a), static_cast<int32_t>(b), sum);
+}
+
+HOKKU_DEVICE float upper_half(uint32_t halves) {
+    return half_to_float(static_cast<uint16_t>(halves >> 16));
+}
+HOKKU_DEVICE float lower_half(uint32_t halves) {
+    return half_to_float(static_cast<uint16_t>(halves));
+}
+
+/// Dot products of the two halves of a group whose codes are nibbles with perhaps more bits above:
+/// high(w) gives those of word w, at their place.
+template <class High>
+HOKKU_DEVICE void dot_nibbles(const Words4& codes, const ActivationGroup& x, int32_t (&dots)[2],
+                              High high) {
+    dots[0] = 0;
+    dots[1] = 0;
+    HOKKU_UNROLL
+    for (uint32_t w = 0; w < 4; ++w) {
+        const uint32_t low = codes.w[w] & 0x0f0f0f0fu, up = codes.w[w] >> 4 & 0x0f0f0f0fu;
+        dots[0] = dot_word(low | high(w), x.codes[w], dots[0]);
+        dots[1] = dot_word(up | high(w + 4), x.codes[w + 4], dots[1]);
+    }
+}
+
+HOKKU_DEVICE uint32_t no_high_bits(uint32_t) {
+    return 0;
+}
+
+/// d, dmin of 256 values; scale and minimum of 32.
+template <bool kHasFifthBit>
+struct SuperScaleFormat {
+    struct Load {
+        Words4 codes;
+        uint32_t high, super;
+        uint16_t scales;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load16_once(w.codes + place * 16);
+        out.high = kHasFifthBit ? w.high[place] : 0;
+        out.scales = static_cast<const uint16_t*>(w.scales)[place];
+        out.super = w.supers[row * (w.groups / 8) + group / 8];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        int32_t dots[2];
+        if (kHasFifthBit) {
+            dot_nibbles(w.codes, x, dots,
+                        [&](uint32_t i) { return (w.high >> i & 0x01010101u) << 4; });
+        } else {
+            dot_nibbles(w.codes, x, dots, no_high_bits);
+        }
+        const float scale = lower_half(w.super) * static_cast<float>(w.scales & 255u);
+        const float min = upper_half(w.super) * static_cast<float>(w.scales >> 8);
+        const float dot = static_cast<float>(dots[0] + dots[1]);
+        const float total = static_cast<float>(x.sums[0] + x.sums[1]);
+        return fma_f(x.scale, scale * dot - min * total, sum);
+    }
+};
+using FormatQ4K = SuperScaleFormat<false>;
+using FormatQ5K = SuperScaleFormat<true>;
+
+/// d of 256 values; a signed scale for each 16; codes of six bits, 32 means zero.
+struct FormatQ6K {
+    struct Load {
+        Words4 codes;
+        uint32_t high[2], super;
+        uint16_t scales;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load16_once(w.codes + place * 16);
+        out.high[0] = w.high[place * 2];
+        out.high[1] = w.high[place * 2 + 1];
+        out.scales = static_cast<const uint16_t*>(w.scales)[place];
+        out.super = w.supers[row * (w.groups / 8) + group / 8];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        int32_t dots[2];
+        dot_nibbles(w.codes, x, dots, [&](uint32_t i) {
+            return (w.high[i / 4] >> (2 * (i % 4)) & 0x03030303u) << 4;
+        });
+        const int32_t scale0 = static_cast<int8_t>(w.scales & 255u);
+        const int32_t scale1 = static_cast<int8_t>(w.scales >> 8);
+        const int32_t dot =
+            scale0 * (dots[0] - 32 * x.sums[0]) + scale1 * (dots[1] - 32 * x.sums[1]);
+        return fma_f(x.scale * lower_half(w.super), static_cast<float>(dot), sum);
+    }
+};
+
+/// One scale of 32; kZero is the code of zero.
+template <bool kHasFifthBit, int32_t kZero>
+struct ScaleFormat {
+    struct Load {
+        Words4 codes;
+        uint32_t high;
+        uint16_t scale;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load16_once(w.codes + place * 16);
+        out.high = kHasFifthBit ? w.high[place] : 0;
+        out.scale = static_cast<const uint16_t*>(w.scales)[place];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        int32_t dots[2];
+        if (kHasFifthBit) {
+            dot_nibbles(w.codes, x, dots,
+                        [&](uint32_t i) { return (w.high >> i & 0x01010101u) << 4; });
+        } else {
+            dot_nibbles(w.codes, x, dots, no_high_bits);
+        }
+        const int32_t dot = dots[0] + dots[1] - kZero * (x.sums[0] + x.sums[1]);
+        return fma_f(x.scale * half_to_float(w.scale), static_cast<float>(dot), sum);
+    }
+};
+using FormatQ4_0 = ScaleFormat<false, 8>;
+using FormatQ5_0 = ScaleFormat<true, 16>;
+
+/// A scale and an offset of 32.
+template <bool kHasFifthBit>
+struct ScaleOffsetFormat {
+    struct Load {
+        Words4 codes;
+        uint32_t high, scales;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load16_once(w.codes + place * 16);
+        out.high = kHasFifthBit ? w.high[place] : 0;
+        out.scales = static_cast<const uint32_t*>(w.scales)[place];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        int32_t dots[2];
+        if (kHasFifthBit) {
+            dot_nibbles(w.codes, x, dots,
+                        [&](uint32_t i) { return (w.high >> i & 0x01010101u) << 4; });
+        } else {
+            dot_nibbles(w.codes, x, dots, no_high_bits);
+        }
+        const float dot = static_cast<float>(dots[0] + dots[1]);
+        const float total = static_cast<float>(x.sums[0] + x.sums[1]);
+        return fma_f(x.scale, lower_half(w.scales) * dot + upper_half(w.scales) * total, sum);
+    }
+};
+using FormatQ4_1 = ScaleOffsetFormat<false>;
+using FormatQ5_1 = ScaleOffsetFormat<true>;
+
+/// Codes of eight bits, one scale of 32.
+struct FormatQ8_0 {
+    struct Load {
+        Words4 low, high;
+        uint16_t scale;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.low = load16_once(w.codes + place * 32);
+        out.high = load16_once(w.codes + place * 32 + 16);
+        out.scale = static_cast<const uint16_t*>(w.scales)[place];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        int32_t dot = 0;
+        HOKKU_UNROLL
+        for (uint32_t i = 0; i < 4; ++i) {
+            dot = dot_word(w.low.w[i], x.codes[i], dot);
+            dot = dot_word(w.high.w[i], x.codes[i + 4], dot);
+        }
+        return fma_f(x.scale * half_to_float(w.scale), static_cast<float>(dot), sum);
+    }
+};
+
+}  // namespace hokku::cuda

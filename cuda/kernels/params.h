@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host passes to kernels: plain structs of fixed-width types, the same for nvcc, g++ and
+// mingw. Pointers are addresses on the device.
+#pragma once
+
+#include <cstdint>
+
+namespace hokku::cuda {
+
+/// Values that share a scale of activations, and one step of a GEMV lane.
+inline constexpr uint32_t kGroup = 32;
+
+/// Scale of 32 codes and the sums of each half of them. Sums of 16 codes are at most 2032, so that
+/// nothing here can overflow, whatever the activations are.
+struct alignas(8) GroupScale {
+    float scale;
+    int16_t sums[2];
+};
+
+/// Vectors as int8: value i = codes[i] * scales[i / 32].scale. Each has `groups` groups; the
+/// values behind the last one are zero.
+struct QuantizedVectors {
+    int8_t* codes;       ///< [num_vectors][groups][32], 16-byte aligned.
+    GroupScale* scales;  ///< [num_vectors][groups]
+    uint32_t groups;
+    uint32_t num_vectors;
+};
+
+/// A repacked weight matrix (weights/repack.h); what a format does not have is null.
+struct WeightPlanes {
+    const uint8_t* codes;    ///< [rows][groups][16 or 32]
+    const uint32_t* high;    ///< [rows][groups][1 or 2]
+    const void* scales;      ///< [rows][groups]
+    const uint32_t* supers;  ///< [rows][groups / 8]
+    uint32_t rows;
+    uint32_t groups;  ///< Of a row.
+};
+
+struct GemvParams {
+    WeightPlanes weight;
+    QuantizedVectors x;
+    const float* bias;  ///< [rows] or null.
+    /// Added to the result, or null; may be out itself.
+    const float* residual;
+    float* out;  ///< [num_vectors][out_stride]
+    uint32_t out_stride;
+    uint32_t warps_per_row;  ///< 1, 2, 4 or 8, at most those of a block.
+};
+
+/// Gate and up rows of the same index give one value of the output, which is quantised.
+struct GatedGemvParams {
+    WeightPlanes gate, up;
+    QuantizedVectors x;
+    const float* gate_bias;
+    const float* up_bias;
+    QuantizedVectors out;
+    uint32_t activation;  ///< Activation
+};
+
+enum Activation : uint32_t { kSilu = 0, kGeluTanh = 1, kGeluErf = 2, kReluSquared = 3 };
+
+struct NormParams {
+    float* x;             ///< [num_vectors][n], the residual stream; delta is added to it first.
+    const float* delta;   ///< [num_vectors][n] or null.
+    const float* weight;  ///< [n] or null.
+    QuantizedVectors out;
+    uint32_t n;
+    float eps;
+};
+
+struct QuantizeParams {
+    const float* x;  ///< [num_vectors][x_stride]
+    QuantizedVectors out;
+    uint32_t n;
+    uint32_t x_stride;
+};
+
+enum KvFormat : uint32_t { kKvF32 = 0, kKvF16 = 1 };
+
+/// Keys and values of one layer in blocks of 64 positions: keys [block][kv_head][64][key_dim],
+/// values [block][kv_head][64][value_dim].
+struct KvPool {
+    void* keys;
+    void* values;
+    const uint32_t* tables;  ///< [num_rows][max_blocks]: the blocks of each row's sequence.
+    uint32_t max_blocks;
+    uint32_t num_kv_heads;
+    uint32_t key_dim, value_dim;
+    uint32_t format;  ///< KvFormat
+};
+inline constexpr uint32_t kKvPositions = 64;
+
+/// Rotates queries and keys and stores keys and values.
+struct RopeParams {
+    /// [num_rows][num_heads * key_dim | num_kv_heads * key_dim | num_kv_heads * value_dim]; the
+    /// queries are rotated in place.
+    float* qkv;
+    const uint32_t* positions;  ///< [num_rows]
+    const float* cos_sin;       ///< [positions][num_dims]: cosines, then sines of each position.
+    const float* q_norm;        ///< [key_dim] or null: RMSNorm of each head before the rotation.
+    const float* k_norm;
+    KvPool kv;
+    uint32_t num_heads;
+    uint32_t num_dims;        ///< That are rotated; 0: none.
+    uint32_t is_interleaved;  ///< Pairs (2 i, 2 i + 1) instead of (i, i + num_dims / 2).
+    float eps;
+};
+
+struct AttentionParams {
+    const float* q;             ///< [num_rows][q_stride]
+    const uint32_t* positions;  ///< [num_rows]; row r sees positions up to its own.
+    KvPool kv;
+    float* sums;     ///< [num_rows][num_heads][num_splits][value_dim]
+    float* maxima;   ///< [num_rows][num_heads][num_splits]
+    float* weights;  ///< The same; 0: this split saw nothing.
+    uint32_t q_stride;
+    uint32_t num_heads;
+    uint32_t split_positions;  ///< Positions of a split, a multiple of 64.
+    uint32_t window;           ///< 0: all.
+    float scale;
+    float softcap;  ///< 0: none.
+};
+
+struct CombineParams {
+    const float* sums;
+    const float* maxima;
+    const float* weights;
+    const float* sinks;  ///< [num_heads] or null.
+    QuantizedVectors out;
+    uint32_t num_heads, num_splits, value_dim;
+};
+
+}  // namespace hokku::cuda

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages q_rope, k_rope and KV append: RMSNorm of each head (Qwen 3), rotation of queries and keys,
+// and keys and values into their blocks. Biases were added in float32 before.
+#include "device/device.h"
+#include "device/reductions.h"
+#include "kernels/params.h"
+
+namespace hokku::cuda {
+
+HOKKU_DEVICE void store_kv(const KvPool& kv, void* pool, uint64_t place, float value) {
+    if (kv.format == kKvF16) {
+        static_cast<uint16_t*>(pool)[place] = float_to_half_clamped(value);
+    } else {
+        static_cast<float*>(pool)[place] = value;
+    }
+}
+
+/// Of the first element of a row of `dim` values.
+HOKKU_DEVICE uint64_t kv_place(const KvPool& kv, uint32_t row, uint32_t position, uint32_t head,
+                               uint32_t dim) {
+    const uint32_t block = kv.tables[uint64_t{row} * kv.max_blocks + position / kKvPositions];
+    const uint64_t head_of_pool = uint64_t{block} * kv.num_kv_heads + head;
+    return (head_of_pool * kKvPositions + position % kKvPositions) * dim;
+}
+
+constexpr uint32_t kMaxHeadDim = 512;
+
+/// One warp a head: block_x counts heads - queries, keys, values -, block_y rows.
+HOKKU_KERNEL(rope_append, RopeParams, 32) {
+    HOKKU_SHARED(float, values, kMaxHeadDim);
+    wait_for_primary();
+    allow_dependents();
+    const KvPool& kv = p.kv;
+    const uint32_t row = block_y(), position = p.positions[row];
+    const uint32_t q_size = p.num_heads * kv.key_dim, k_size = kv.num_kv_heads * kv.key_dim;
+    const uint32_t v_size = kv.num_kv_heads * kv.value_dim;
+    float* rows = p.qkv + uint64_t{row} * (q_size + k_size + v_size);
+    uint32_t head = block_x();
+    if (head >= p.num_heads + kv.num_kv_heads) {
+        head -= p.num_heads + kv.num_kv_heads;
+        const float* v = rows + q_size + k_size + head * kv.value_dim;
+        const uint64_t place = kv_place(kv, row, position, head, kv.value_dim);
+        for (uint32_t i = lane_id(); i < kv.value_dim; i += kWarp) {
+            store_kv(kv, kv.values, place + i, v[i]);
+        }
+        return;
+    }
+    const bool is_key = head >= p.num_heads;
+    float* x = rows + head * kv.key_dim;  // Keys follow the queries.
+    const float* weight = is_key ? p.k_norm : p.q_norm;
+    float square_sum = 0;
+    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
+        square_sum = fma_f(x[i], x[i], square_sum);
+    }
+    float factor = 1.0f;
+    if (weight != nullptr) {
+        const float mean = warp_sum(square_sum) / static_cast<float>(kv.key_dim);
+        factor = 1.0f / sqrt_f(mean + p.eps);
+    }
+    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
+        values[i] = x[i] * factor * (weight != nullptr ? weight[i] : 1.0f);
+    }
+    warp_barrier(kAllLanes);
+    const uint32_t half = p.num_dims / 2;
+    const float* cosines = p.cos_sin + uint64_t{position} * p.num_dims;
+    const uint64_t place = is_key ? kv_place(kv, row, position, head - p.num_heads, kv.key_dim) : 0;
+    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
+        float value = values[i];
+        if (i < p.num_dims) {
+            const uint32_t pair = p.is_interleaved != 0 ? i / 2 : i % half;
+            const bool is_second = p.is_interleaved != 0 ? i % 2 != 0 : i >= half;
+            const uint32_t first = p.is_interleaved != 0 ? 2 * pair : pair;
+            const uint32_t second = p.is_interleaved != 0 ? first + 1 : first + half;
+            const float c = cosines[pair], s = cosines[half + pair];
+            const float a = values[first], b = values[second];
+            value = is_second ? a * s + b * c : a * c - b * s;
+        }
+        if (is_key) {
+            store_kv(kv, kv.keys, place + i, value);
+        } else {
+            x[i] = value;
+        }
+    }
+}
+
+}  // namespace hokku::cuda

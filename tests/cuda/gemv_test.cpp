@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of repacked weights and quantised vectors against double precision: the exact values
+// that the file's blocks and the quantised vectors mean, so that what is left is float32 rounding.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "cuda/support/device.h"
+#include "cuda/support/tensors.h"
+#include "support/catch.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+using cuda::GemvParams;
+
+namespace {
+
+struct GemvCase {
+    TensorType type;
+    uint32_t rows, cols, num_vectors;
+    uint32_t warps_per_row = 1, num_threads = 256;
+    BlockKind kind = BlockKind::plain;
+    float scale = 1.0f;
+    bool has_bias = false, has_residual = false;
+};
+
+std::string kernel_name(TensorType type, uint32_t num_vectors) {
+    std::string name = "gemv_" + std::string(traits_of(type).name);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    const uint32_t bucket = num_vectors <= 2 ? num_vectors : (num_vectors <= 4 ? 4 : 8);
+    return name + "_" + std::to_string(bucket);
+}
+
+void check_gemv(const GemvCase& c) {
+    INFO(kernel_name(c.type, c.num_vectors)
+         << ": " << c.rows << " x " << c.cols << ", " << c.num_vectors << " vectors, "
+         << c.warps_per_row << " warps a row, " << c.num_threads << " threads");
+    TestDevice& device = TestDevice::get();
+    device.set_schedule({});
+    const RepackedMatrix weight(c.type, c.rows, c.cols, c.kind, c.rows * 7 + c.cols);
+    const QuantizedBuffer x(c.num_vectors, c.cols);
+    quantize(activations(size_t{c.num_vectors} * c.cols, c.cols, c.scale), c.cols, x);
+    const std::vector<double> x_values = x.values();
+    const std::vector<float> bias = activations(c.rows, 5, 100.0f);
+    const uint32_t stride = c.rows + 3;
+    const std::vector<float> residual = activations(size_t{c.num_vectors} * stride, 6, 10.0f);
+    const DeviceBuffer<float> device_bias(bias);
+    const uint32_t rows_of_block = c.num_threads / 32 / c.warps_per_row * 2;
+    for (const emulation::Schedule& schedule : kernel_schedules()) {
+        INFO(describe(schedule));
+        device.set_schedule(schedule);
+        const DeviceBuffer<float> out(residual);
+        device.run(
+            kernel_name(c.type, c.num_vectors).c_str(),
+            {.grid_x = (c.rows + rows_of_block - 1) / rows_of_block, .num_threads = c.num_threads},
+            GemvParams{.weight = weight.view(),
+                       .x = x.view(),
+                       .bias = c.has_bias ? device_bias.pointer() : nullptr,
+                       .residual = c.has_residual ? out.pointer() : nullptr,
+                       .out = out.pointer(),
+                       .out_stride = stride,
+                       .warps_per_row = c.warps_per_row});
+        const std::vector<float> got = out.read();
+        for (uint32_t v = 0; v < c.num_vectors; ++v) {
+            const double* xv = x_values.data() + size_t{v} * c.cols;
+            for (uint32_t r = 0; r < c.rows; ++r) {
+                const float* w = weight.values().data() + size_t{r} * c.cols;
+                double sum = 0, magnitude = 0;
+                for (uint32_t first = 0; first < c.cols; first += 32) {
+                    double largest = 0, x_sum = 0;
+                    for (uint32_t i = first; i < first + 32; ++i) {
+                        sum += double{w[i]} * xv[i];
+                        largest = std::max(largest, std::abs(double{w[i]}));
+                        x_sum += std::abs(xv[i]);
+                    }
+                    magnitude += largest * x_sum;
+                }
+                if (c.has_bias) sum += double{bias[r]};
+                if (c.has_residual) sum += double{residual[size_t{v} * stride + r]};
+                magnitude += (c.has_bias ? 100.0 : 0.0) + (c.has_residual ? 10.0 : 0.0);
+                INFO("vector " << v << " row " << r);
+                // A unit of float32 for each of the few roundings of a group's terms.
+                REQUIRE(std::abs(double{got[size_t{v} * stride + r]} - sum) <= 1e-6 * magnitude);
+            }
+            // What lies behind the rows of a vector is not touched.
+            for (uint32_t i = c.rows; i < stride; ++i) {
+                REQUIRE(got[size_t{v} * stride + i] == residual[size_t{v} * stride + i]);
+            }
+        }
+    }
+}
+
+/// Multiples of the type's block near the sizes at which lanes or warps run out of work.
+std::vector<uint32_t> awkward_cols(TensorType type) {
+    if (traits_of(type).block_values == 256) return {256, 512, 768, 1280, 2304};
+    return {32, 64, 96, 576, 896, 1056, 2080};
+}
+
+void check_shapes(TensorType type, uint32_t num_vectors) {
+    uint32_t warps_per_row = 1;
+    for (const uint32_t cols : awkward_cols(type)) {
+        for (const uint32_t rows : {1u, 3u, 18u}) {
+            check_gemv({.type = type,
+                        .rows = rows,
+                        .cols = cols,
+                        .num_vectors = num_vectors,
+                        .warps_per_row = warps_per_row});
+        }
+        warps_per_row = warps_per_row == 8 ? 1 : warps_per_row * 2;
+    }
+}
+
+void check_extremes(TensorType type) {
+    const uint32_t cols = 768;
+    check_gemv(
+        {.type = type, .rows = 20, .cols = cols, .num_vectors = 1, .kind = BlockKind::extreme});
+    // Activations over 65,504, as those of down projections; sums of halves would overflow.
+    check_gemv({.type = type,
+                .rows = 20,
+                .cols = cols,
+                .num_vectors = 2,
+                .warps_per_row = 2,
+                .scale = 1e5f});
+    check_gemv({.type = type,
+                .rows = 20,
+                .cols = cols,
+                .num_vectors = 1,
+                .warps_per_row = 4,
+                .kind = BlockKind::extreme,
+                .scale = 1e6f});
+}
+
+void check_additions(TensorType type) {
+    for (const uint32_t num_vectors : {1u, 3u}) {
+        check_gemv({.type = type,
+                    .rows = 37,
+                    .cols = 512,
+                    .num_vectors = num_vectors,
+                    .warps_per_row = 2,
+                    .has_bias = true});
+        check_gemv({.type = type,
+                    .rows = 37,
+                    .cols = 512,
+                    .num_vectors = num_vectors,
+                    .has_residual = true});
+        check_gemv({.type = type,
+                    .rows = 37,
+                    .cols = 512,
+                    .num_vectors = num_vectors,
+                    .num_threads = 64,
+                    .has_bias = true,
+                    .has_residual = true});
+    }
+}
+
+}  // namespace
+
+#define HOKKU_GEMV_TESTS(type)                                                                \
+    TEST_CASE("GEMV " #type ": one vector, awkward shapes", "[cuda][quick]") {                \
+        check_shapes(TensorType::type, 1);                                                    \
+    }                                                                                         \
+    TEST_CASE("GEMV " #type ": two vectors, awkward shapes", "[cuda]") {                      \
+        check_shapes(TensorType::type, 2);                                                    \
+    }                                                                                         \
+    TEST_CASE("GEMV " #type ": three and four vectors, awkward shapes", "[cuda]") {           \
+        check_shapes(TensorType::type, 3);                                                    \
+        check_shapes(TensorType::type, 4);                                                    \
+    }                                                                                         \
+    TEST_CASE("GEMV " #type ": five and eight vectors, awkward shapes", "[cuda]") {           \
+        check_shapes(TensorType::type, 5);                                                    \
+        check_shapes(TensorType::type, 8);                                                    \
+    }                                                                                         \
+    TEST_CASE("GEMV " #type ": extreme blocks and activations", "[cuda][quick]") {            \
+        check_extremes(TensorType::type);                                                     \
+    }                                                                                         \
+    TEST_CASE("GEMV " #type ": biases and residuals are added in float32", "[cuda][quick]") { \
+        check_additions(TensorType::type);                                                    \
+    }
+
+HOKKU_GEMV_TESTS(q4_k)
+HOKKU_GEMV_TESTS(q5_k)
+HOKKU_GEMV_TESTS(q6_k)
+HOKKU_GEMV_TESTS(q8_0)
+HOKKU_GEMV_TESTS(q4_0)
+HOKKU_GEMV_TESTS(q4_1)
+HOKKU_GEMV_TESTS(q5_0)
+HOKKU_GEMV_TESTS(q5_1)
