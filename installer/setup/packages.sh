@@ -64,6 +64,7 @@ pkg:qt6-wayland qt6-wayland"
         roots)
             echo "cmd:debootstrap debootstrap
 cmd:Xvfb xvfb
+cmd:weston weston
 cmd:unshare util-linux"
             ;;
         format) echo "cmd:clang-format-14 clang-format-14" ;;
