@@ -68,7 +68,12 @@ void ChatOverlays::placeTurns(const QVector<Place>& places) {
         row.setAwake(turn.id == m_hovered || isLast);
         const bool isPerson = turn.role == QLatin1String("user");
         const int width = m_browser.viewport()->width();
-        row.move(isPerson ? width - kColumnMargin - row.width() : kColumnMargin - 6, places[i].y);
+        // Its icons in line with the text.
+        constexpr int kInset = 6;
+        const bool isAtRight = isPerson != QGuiApplication::isRightToLeft();
+        const int inset = isPerson ? 0 : kInset;
+        row.move(isAtRight ? width - kColumnMargin - row.width() + inset : kColumnMargin - inset,
+                 places[i].y);
         row.show();
     }
     for (TurnActions* row : spare) row->hide();

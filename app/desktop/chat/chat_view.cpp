@@ -137,7 +137,9 @@ void ChatView::Private::updateWidth() {
 void ChatView::Private::placeParts(const QSize& size) {
     browser->setGeometry(QRect(QPoint(), size));
     empty->setGeometry(QRect(QPoint(), size));
-    status->move(kGrid, size.height() - status->height() - kGrid / 2);
+    const bool isMirrored = QGuiApplication::isRightToLeft();
+    status->move(isMirrored ? size.width() - status->width() - kGrid : kGrid,
+                 size.height() - status->height() - kGrid / 2);
     jump->move((size.width() - jump->width()) / 2, size.height() - jump->height() - kGrid);
 }
 
@@ -360,10 +362,9 @@ void ChatView::resizeEvent(QResizeEvent* event) {
 }
 
 void ChatView::changeEvent(QEvent* event) {
-    if (event->type() == QEvent::LanguageChange) {
-        retranslate();
+    if (event->type() == QEvent::LanguageChange) retranslate();
+    if (event->type() == QEvent::LanguageChange || event->type() == QEvent::LayoutDirectionChange)
         m_private->relayout();
-    }
     QWidget::changeEvent(event);
 }
 

@@ -188,10 +188,11 @@ void TranscriptBrowser::paintBehind(QPainter& painter) {
         if (!hasGround) return;
         areaPart = part;
         const double left = kColumnMargin + format.leftMargin() - kTurnPadding;
+        const double end = right - format.rightMargin() + kTurnPadding;
         // Where it goes on, its corners lie beyond.
         const double above = !isFirst ? 0 : part == BlockPart::code ? kCodeHeader : kTurnPadding;
         const double below = edges(block) & kLastEdge ? kTurnPadding : 0;
-        const QRectF own(left, place.top() - above, right - left, place.height() + above + below);
+        const QRectF own(left, place.top() - above, end - left, place.height() + above + below);
         if (area.isNull() && !isFirst) area = own.adjusted(0, -2 * kRadius, 0, 0);
         area = area.isNull() ? own : area.united(own);
         if (part == BlockPart::code && isFirst)
@@ -204,7 +205,8 @@ void TranscriptBrowser::paintBehind(QPainter& painter) {
     painter.setFont(small);
     painter.setPen(colors.faint);
     for (const Label& label : labels)
-        painter.drawText(label.place, Qt::AlignLeft | Qt::AlignVCenter, label.text);
+        painter.drawText(label.place, Qt::AlignLeft | Qt::AlignAbsolute | Qt::AlignVCenter,
+                         label.text);
 }
 
 void TranscriptBrowser::paintBars(QPainter& painter, const QTextBlock& block, const QRectF& place) {
@@ -220,11 +222,13 @@ void TranscriptBrowser::paintBars(QPainter& painter, const QTextBlock& block, co
         const double gap =
             layout->blockBoundingRect(block).top() - layout->blockBoundingRect(previous).bottom();
         const double above = goesOn ? gap + 1 : 0;
-        const double left = kColumnMargin + formats.indent(QStringView(containers).left(i)) + 2;
+        constexpr double kBarWidth = 3;
+        double left = kColumnMargin + formats.indent(QStringView(containers).left(i)) + 2;
+        if (block.textDirection() == Qt::RightToLeft) left = viewport()->width() - left - kBarWidth;
         painter.setPen(Qt::NoPen);
         painter.setBrush(Theme::instance().colors().hairline);
-        painter.drawRoundedRect(QRectF(left, place.top() - above, 3, place.height() + above), 1.5,
-                                1.5);
+        painter.drawRoundedRect(
+            QRectF(left, place.top() - above, kBarWidth, place.height() + above), 1.5, 1.5);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chat/transcript_document.h"
 
+#include <QGuiApplication>
 #include <QLocale>
 #include <QTextBlock>
 
@@ -255,8 +256,9 @@ void TranscriptDocument::layoutFoot(qsizetype index, TurnWriter& writer) {
 
 QString TranscriptDocument::thoughtTitle(const Entry& entry) const {
     if (entry.thought.isEmpty()) return {};
-    const QString arrow =
-        m_unfolded.contains(entry.turn.id) ? QStringLiteral("▾ ") : QStringLiteral("▸ ");
+    const QString folded =
+        QGuiApplication::isRightToLeft() ? QStringLiteral("◂ ") : QStringLiteral("▸ ");
+    const QString arrow = m_unfolded.contains(entry.turn.id) ? QStringLiteral("▾ ") : folded;
     const bool isThinking = entry.turn.state == MessageState::streaming && entry.content.isEmpty();
     if (isThinking) return arrow + tr("Thinking…");
     const qint64 seconds = qMax<qint64>(1, (entry.turn.thoughtMs + 500) / 1000);

@@ -2,9 +2,11 @@
 #include "chat/turn_writer.h"
 
 #include <QFontMetricsF>
+#include <QGuiApplication>
 #include <QTextBlock>
 #include <QTextDocument>
 #include <QTextTable>
+#include <algorithm>
 #include <numeric>
 
 #include "look/theme.h"
@@ -19,6 +21,15 @@ constexpr int kCellPadding = 6;
 constexpr double kCellSlack = 4;
 /// Characters of a cell that its width is taken from.
 constexpr qsizetype kMeasuredCell = 200;
+
+/// By the first letter of the table that has a direction.
+bool isRightToLeft(const RichBlock& table) {
+    for (const QVector<RichText>& row : table.rows)
+        for (const RichText& cell : row)
+            for (const QChar c : cell.text)
+                if (c.isLetter()) return cell.text.isRightToLeft();
+    return false;
+}
 
 }  // namespace
 
@@ -93,6 +104,7 @@ QTextBlockFormat TurnWriter::blockFormat(const RichBlock& block, TurnTone tone) 
             format.setProperty(kBlockPart, static_cast<int>(BlockPart::code));
             format.setProperty(kBlockEdges, edges);
             format.setProperty(kBlockLanguage, block.language);
+            format.setLayoutDirection(Qt::LeftToRight);
             format.setLineHeight(135, QTextBlockFormat::ProportionalHeight);
             format.setLeftMargin(left + kTurnPadding);
             format.setRightMargin(kTurnPadding);
@@ -109,7 +121,7 @@ QTextBlockFormat TurnWriter::blockFormat(const RichBlock& block, TurnTone tone) 
     return format;
 }
 
-/// Left of the text of a person: what leaves room for its longest line.
+/// Beside the text of a person: what leaves room for its longest line.
 double TurnWriter::personIndent(const QVector<RichBlock>& blocks) const {
     const QFontMetricsF metrics(m_formats.text.font());
     const double most = m_formats.width * kPersonShare - 2 * kTurnPadding;
@@ -130,8 +142,9 @@ void TurnWriter::writeText(const RichBlock& block, TurnTone tone, double personL
     if (tone == TurnTone::person) {
         format.setProperty(kBlockPart, static_cast<int>(BlockPart::person));
         format.setProperty(kBlockEdges, edges);
-        format.setLeftMargin(personLeft);
-        format.setRightMargin(kTurnPadding);
+        const bool isMirrored = QGuiApplication::isRightToLeft();
+        format.setLeftMargin(isMirrored ? kTurnPadding : personLeft);
+        format.setRightMargin(isMirrored ? personLeft : kTurnPadding);
         format.setTopMargin(edges & kFirstEdge ? kTurnPadding : 0);
         format.setBottomMargin(edges & kLastEdge ? kTurnPadding : 0);
     }
@@ -139,9 +152,10 @@ void TurnWriter::writeText(const RichBlock& block, TurnTone tone, double personL
     if (!block.marker.isEmpty()) {
         const double hang = m_formats.containerWidth(block.containers.back());
         format.setTextIndent(-hang);
-        format.setTabPositions({{hang, QTextOption::LeftTab},
-                                {hang * 1.5, QTextOption::LeftTab},
-                                {hang * 2, QTextOption::LeftTab}});
+        // Where the text runs to the left Qt takes one for the other.
+        const auto tab =
+            block.content.text.isRightToLeft() ? QTextOption::RightTab : QTextOption::LeftTab;
+        format.setTabPositions({{hang, tab}, {hang * 1.5, tab}, {hang * 2, tab}});
     }
     // An empty block has the height of the font that its own format names.
     const QTextCharFormat first = m_formats.run({}, block.kind, block.headingLevel);
@@ -199,12 +213,22 @@ void TurnWriter::writeTable(const RichBlock& block) {
     const Colors& colors = Theme::instance().colors();
     QTextTableFormat format;
     double total = 100;
-    format.setColumnWidthConstraints(columnWidths(block, &total));
-    format.setWidth(QTextLength(QTextLength::PercentageLength, total));
+    QVector<QTextLength> widths = columnWidths(block, &total);
     format.setBorder(0);
     format.setCellPadding(kCellPadding);
     format.setCellSpacing(0);
-    format.setLeftMargin(m_formats.indent(block.containers) - kCellPadding);
+    const double indent = m_formats.indent(block.containers) - kCellPadding;
+    format.setLeftMargin(indent);
+    // Begins at the right then, with its first column; Qt has no such tables.
+    const bool isMirrored = isRightToLeft(block);
+    if (isMirrored) {
+        format.setLeftMargin((m_formats.width - indent) * (1 - total / 100));
+        format.setRightMargin(indent);
+        total = 100;
+        std::reverse(widths.begin(), widths.end());
+    }
+    format.setColumnWidthConstraints(widths);
+    format.setWidth(QTextLength(QTextLength::PercentageLength, total));
     format.setTopMargin(block.isHeadless ? 0 : m_formats.gap);
     format.setBottomMargin(m_formats.gap / 2);
     if (!block.isHeadless) format.setHeaderRowCount(1);
@@ -214,7 +238,7 @@ void TurnWriter::writeTable(const RichBlock& block) {
     for (int r = 0; r < rows; ++r) {
         const bool isHead = r == 0 && !block.isHeadless;
         for (int c = 0; c < columns; ++c) {
-            QTextTableCell cell = table->cellAt(r, c);
+            QTextTableCell cell = table->cellAt(r, isMirrored ? columns - 1 - c : c);
             QTextTableCellFormat border;
             border.merge(m_formats.text);
             border.setBottomBorder(1);

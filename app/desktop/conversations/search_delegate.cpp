@@ -59,6 +59,9 @@ void SearchDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     font.setPointSizeF(font.pointSizeF() * 0.9);
     QTextLayout layout(snippet.text, font);
     layout.setFormats(snippet.matches);
+    QTextOption direction;
+    direction.setTextDirection(snippet.text.isRightToLeft() ? Qt::RightToLeft : Qt::LeftToRight);
+    layout.setTextOption(direction);
     painter->setPen(colors.faint);
     layout.beginLayout();
     qreal y = area.top() + metrics.lineSpacing() + 2;

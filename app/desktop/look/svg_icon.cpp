@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "look/svg_icon.h"
 
+#include <QGuiApplication>
 #include <QIconEngine>
 #include <QPainter>
 #include <QPixmap>
@@ -10,6 +11,14 @@
 
 namespace hokku::desktop {
 namespace {
+
+/// Icons that point along the line, which runs the other way in some languages.
+bool isDirected(const QString& name) {
+    static const QStringList names{QStringLiteral("continue"), QStringLiteral("next"),
+                                   QStringLiteral("previous"), QStringLiteral("sidebar"),
+                                   QStringLiteral("undo")};
+    return names.contains(name);
+}
 
 class SvgIconEngine final : public QIconEngine {
   public:
@@ -30,7 +39,12 @@ class SvgIconEngine final : public QIconEngine {
         pixmap.fill(Qt::transparent);
         QPainter painter(&pixmap);
         QSvgRenderer renderer(QStringLiteral(":/icons/%1.svg").arg(m_name));
-        renderer.render(&painter);
+        if (QGuiApplication::isRightToLeft() && isDirected(m_name)) {
+            painter.translate(size.width(), 0);
+            painter.scale(-1, 1);
+        }
+        renderer.render(&painter, QRectF(QPointF(), size));
+        painter.resetTransform();
         painter.setCompositionMode(QPainter::CompositionMode_SourceIn);
         const Colors& colors = Theme::instance().colors();
         QColor color = m_ink == SvgIconInk::onAccent ? colors.onAccent : colors.ink;

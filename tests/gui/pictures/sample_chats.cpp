@@ -107,6 +107,13 @@ This paragraph is English and starts at the left.
 - פריט ראשון ברשימה
 - פריט שני, עם `code` בפנים
 
+| מילה | משמעות |
+|---|---|
+| גשם | rain |
+| עלה | leaf |
+
+> ציטוט קצר
+
 ```python
 def rain(n):  # תגובה
     return ["טיפה"] * n
