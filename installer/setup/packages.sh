@@ -35,7 +35,8 @@ pkg:ca-certificates ca-certificates"
             echo "pkg:catch2 catch2
 cmd:python3 python3
 pkg:python3-jsonschema python3-jsonschema
-cmd:setarch util-linux"
+cmd:setarch util-linux
+cmd:strace strace"
             ;;
         # A screen, and what a screen reader talks to the app by.
         screen)
