@@ -58,8 +58,21 @@ TEST_CASE("GBNF: a rule that can never end is refused", "[constraint][quick]") {
     CHECK(gbnf_error("root ::= \"a\" root").find("no text can match rule \"root\"") == 0);
     CHECK(gbnf_error("root ::= \"a\" b\nb ::= \"b\" c\nc ::= \"c\" b").find("no text can match") ==
           0);
+    // Repeating what can never end does not end it.
+    for (const std::string bounds : {"{2}", "{2,}", "{2,5}", "+{2}", "{1,3}"}) {
+        INFO(bounds);
+        const std::string looping = "\nb ::= \"b\" b \"c\"";
+        CHECK(gbnf_error("root ::= \"x\" b" + bounds + looping).find("no text can match") == 0);
+        CHECK(matches("root ::= \"x\" (b{0,2})" + bounds + looping, "x"));
+    }
     // Where only one way out is such a rule, the others stay.
-    auto constraint = must_make_gbnf("root ::= \"a\" b | \"ac\"\nb ::= \"b\" b");
+    for (const std::string bounds : {"", "{2}", "{2,5}"}) {
+        INFO(bounds);
+        auto constraint = must_make_gbnf("root ::= \"a\" b" + bounds + " | \"ac\"\nb ::= \"b\" b");
+        CHECK(accepts(*constraint, "ac"));
+        CHECK_FALSE(accepts_beginning(*constraint, "ab"));
+    }
+    auto constraint = must_make_gbnf("root ::= \"a\" b{0,2} \"c\"\nb ::= \"b\" b");
     CHECK(accepts(*constraint, "ac"));
     CHECK_FALSE(accepts_beginning(*constraint, "ab"));
 }
@@ -151,4 +164,23 @@ TEST_CASE("GBNF: nested repetitions neither expand nor hang", "[constraint][quic
     CHECK(matches("root ::= (\"a\" | \"aa\"){100,2000}", repeated("a", 3999)));
     CHECK_FALSE(matches("root ::= (\"a\" | \"aa\"){100,2000}", repeated("a", 4001)));
     CHECK(matches("root ::= ((\"a\" | \"aa\"){0,50}){0,50} \"b\"", repeated("a", 1000) + "b"));
+}
+
+TEST_CASE("GBNF: errors stay short whatever they name", "[constraint][quick]") {
+    const std::string name(20'000, 'n'), digits(20'000, '9');
+    const std::vector<std::string> broken = {
+        "root ::= " + name,
+        "root ::= \"a\"\n" + name + " ::= \"a\"\n" + name + " ::= \"b\"",
+        "root ::= \"a\"\n" + name + " = \"a\"",
+        "root ::= " + name + "\n" + name + " ::= " + name + " \"a\"",
+        "root ::= " + name + "\n" + name + " ::= \"a\" " + name,
+        "root ::= <" + name + ">",
+        "root ::= \"a\"{" + digits + "}",
+    };
+    for (const std::string& text : broken) {
+        const std::string message = gbnf_error(text);
+        INFO(text.substr(0, 20) << ": " << message);
+        CHECK_FALSE(message.empty());
+        CHECK(message.size() < 1000);
+    }
 }

@@ -28,7 +28,7 @@ inline void check_error(const Error& error) {
     const std::string message = error.message();
     must(!message.empty(), "an error has a message");
     must(is_valid_utf8(message), "a message is valid UTF-8", message);
-    must(message.size() < 20'000, "a message is not endless", message.substr(0, 1000));
+    must(message.size() < 4'000, "a message is not endless", message.substr(0, 1000));
 }
 
 inline std::string_view text_of(const uint8_t* data, size_t size) {

@@ -51,6 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string joined;
     for (const hokku::PromptPart& part : *parts) joined += part.text;
     must(joined == *text, "the parts are the whole text", *text);
+    must(hokku::is_valid_utf8(*text), "a rendering is valid UTF-8", *text);
     must(text->size() <= limits.max_output_bytes, "the output stays within its limit");
     return 0;
 }

@@ -75,3 +75,47 @@ TEST_CASE("GgufFile: a set of one is an ordinary file under any name", "[gguf][q
     writer.write(folder / "whole.gguf");
     CHECK(GgufFile::open(folder / "whole.gguf").ok());
 }
+
+TEST_CASE("GgufFile: what a set holds is limited over all its files", "[gguf][quick]") {
+    // Each file alone is well below the 52 MiB that arrays of strings may cost.
+    const auto open_set = [](size_t num_strings_each) {
+        const ScratchFolder folder;
+        for (uint16_t i = 0; i < 3; ++i) {
+            GgufWriter shard;
+            if (i == 0) shard.set_string("general.architecture", "test");
+            shard.set("split.no", i).set("split.count", uint16_t{3});
+            shard.set_strings("strings", std::vector<std::string>(num_strings_each));
+            shard.write(folder / kNames[i]);
+        }
+        const auto opened = GgufFile::open(folder / kNames[2]);
+        return opened.ok() ? std::string("opened") : opened.error().message();
+    };
+    // An empty string costs its length and a view: 24 bytes.
+    constexpr size_t kMaxStrings = (size_t{52} << 20) / 24;
+    CHECK(open_set(kMaxStrings / 3) == "opened");
+    const std::string message = open_set(kMaxStrings / 3 + 1);
+    CHECK(message.find("the arrays of strings are too large") == 0);
+    CHECK(message.find("key strings") != std::string::npos);
+    CHECK(message.find(".gguf") != std::string::npos);
+}
+
+TEST_CASE("GgufFile: the tensors of a set are counted over all its files", "[gguf][quick]") {
+    constexpr size_t kMaxTensors = 131'072;
+    const auto open_set = [](size_t num_tensors) {
+        const ScratchFolder folder;
+        size_t number = 0;
+        for (uint16_t i = 0; i < 3; ++i) {
+            GgufWriter shard;
+            if (i == 0) shard.set_string("general.architecture", "test");
+            shard.set("split.no", i).set("split.count", uint16_t{3});
+            const size_t end = num_tensors * (i + 1) / 3;
+            for (; number < end; ++number)
+                shard.add_tensor({"t" + std::to_string(number), 24, {0}, "", {}, {}});
+            shard.write(folder / kNames[i]);
+        }
+        const auto opened = GgufFile::open(folder / kNames[0]);
+        return opened.ok() ? std::string("opened") : opened.error().message();
+    };
+    CHECK(open_set(kMaxTensors) == "opened");
+    CHECK(open_set(kMaxTensors + 1).find("the set holds 131073 tensors (m-00001") == 0);
+}

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/try.h"
+#include "base/utf8.h"
 #include "constraint/grammar/grammar.h"
 #include "constraint/grammar/left_calls.h"
 #include "constraint/grammar/lower.h"
@@ -41,7 +42,8 @@ Result<std::shared_ptr<const Grammar>> compile_grammar(const Expressions& expres
     remove_unproductive(grammar);
     const Rule& rule = grammar.rules[grammar.root];
     if (grammar.positions[rule.start].kind == PositionKind::dead)
-        return Error{ErrorCode::bad_format, "no text can match rule \"" + rule.name + "\"", "",
+        return Error{ErrorCode::bad_format,
+                     "no text can match rule \"" + to_printable(rule.name) + "\"", "",
                      "a way to end its recursion"};
     set_byte_classes(grammar);
     return std::shared_ptr<const Grammar>(std::make_shared<Grammar>(std::move(grammar)));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace hokku::constraint {
 
 namespace {
@@ -57,12 +59,12 @@ Error left_recursion(const Grammar& grammar, const std::vector<Visit>& path, Rul
     for (auto at = first; at != path.end() && num_shown < 8; ++at) {
         const std::string& name = grammar.rules[at->rule].name;
         if (last != nullptr && *last == name) continue;
-        ring += name + " -> ";
+        ring += to_printable(name) + " -> ";
         last = &name;
         ++num_shown;
     }
     if (num_shown == 8) ring += "... -> ";
-    const std::string& name = grammar.rules[rule].name;
+    const std::string name = to_printable(grammar.rules[rule].name);
     return Error{ErrorCode::bad_format,
                  fmt::format("rule \"{}\" calls itself before it has matched anything", name),
                  ring + name, "a rule that first matches a character (no left recursion)"};

@@ -51,6 +51,12 @@ class PositionLists {
     std::vector<PositionId> items_;
 };
 
+/// A repetition whose rounds must match something: it ends where a round can, which leads back to
+/// its start; the way from there to its end is open only after enough of them.
+bool needs_rounds(const Rule& rule) {
+    return rule.is_counted && rule.min_count > 0;
+}
+
 std::vector<bool> find_productive(const Grammar& grammar) {
     PositionLists before(grammar.positions.size());
     PositionLists callers(grammar.rules.size());
@@ -78,6 +84,8 @@ std::vector<bool> find_productive(const Grammar& grammar) {
     };
     for (PositionId id = 0; id < grammar.positions.size(); ++id)
         if (grammar.positions[id].kind == PositionKind::end) mark(id);
+    for (const Rule& rule : grammar.rules)
+        if (needs_rounds(rule)) mark(rule.start);
     while (!found.empty()) {
         const PositionId id = found.back();
         found.pop_back();
@@ -86,7 +94,10 @@ std::vector<bool> find_productive(const Grammar& grammar) {
             if (position.kind != PositionKind::call || rule_done[position.first]) mark(earlier);
         });
         const RuleId rule = grammar.positions[id].rule;
-        if (grammar.rules[rule].start != id) continue;
+        const bool is_way_through = needs_rounds(grammar.rules[rule])
+                                        ? grammar.positions[id].kind == PositionKind::count
+                                        : grammar.rules[rule].start == id;
+        if (!is_way_through) continue;
         rule_done[rule] = true;
         callers.each(rule, [&](PositionId call) {
             if (productive[grammar.positions[call].next]) mark(call);

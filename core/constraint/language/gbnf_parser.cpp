@@ -38,8 +38,9 @@ class GbnfParser {
         }
         for (const auto& [name, rule] : rules_)
             if (!rule.is_defined)
-                return source_.error(rule.first_pos, "rule \"" + name + "\" is not defined",
-                                     name + " ::= ...");
+                return source_.error(rule.first_pos,
+                                     "rule \"" + to_printable(name) + "\" is not defined",
+                                     to_printable(name) + " ::= ...");
         const auto root = rules_.find("root");
         if (root == rules_.end())
             return Error{ErrorCode::bad_format, "the grammar has no rule \"root\"", "grammar",
@@ -91,15 +92,16 @@ class GbnfParser {
             return source_.error_here("unexpected " + source_.shown(), "a rule: name ::= ...");
         NamedRule& rule = find_rule(name, pos);
         if (rule.is_defined)
-            return source_.error(pos, fmt::format("rule \"{}\" is defined twice", name),
+            return source_.error(pos,
+                                 fmt::format("rule \"{}\" is defined twice", to_printable(name)),
                                  "one definition of each rule");
         rule.is_defined = true;
         const RuleId id = rule.id;
         skip_space(false);
         if (!source_.take("::="))
-            return source_.error_here(
-                fmt::format("unexpected {} after the name \"{}\"", source_.shown(), name),
-                "\"::=\"");
+            return source_.error_here(fmt::format("unexpected {} after the name \"{}\"",
+                                                  source_.shown(), to_printable(name)),
+                                      "\"::=\"");
         skip_space(true);
         HOKKU_TRY(const ExprId body, parse_body());
         out_.set_body(id, body);
@@ -202,7 +204,8 @@ class GbnfParser {
             return source_.error_here("unexpected " + source_.shown() + " in a repetition",
                                       "a number");
         if (value > kMaxRepeat)
-            return source_.error(pos, fmt::format("a repetition of {}", source_.from(pos)),
+            return source_.error(pos,
+                                 fmt::format("a repetition of {}", to_printable(source_.from(pos))),
                                  fmt::format("at most {}", kMaxRepeat), ErrorCode::limit_exceeded);
         return static_cast<uint32_t>(value);
     }
@@ -334,7 +337,8 @@ class GbnfParser {
         if (!source_.take(">")) return source_.error(pos, "a token is not closed", "\">\"");
         const std::string_view text = source_.from(begin);
         if (vocabulary_ == nullptr)
-            return source_.error(pos, fmt::format("token {} without a vocabulary", text),
+            return source_.error(pos,
+                                 fmt::format("token {} without a vocabulary", to_printable(text)),
                                  "a grammar of characters", ErrorCode::unsupported);
         const auto id = find_token(text);
         if (!id)
@@ -342,7 +346,8 @@ class GbnfParser {
                                  fmt::format("the text of one token, or <[id]> with an id below {}",
                                              vocabulary_->num_tokens()));
         if (!is_negated && vocabulary_->ends_generation(*id))
-            return source_.error(pos, fmt::format("token {} ends the generation", text),
+            return source_.error(pos,
+                                 fmt::format("token {} ends the generation", to_printable(text)),
                                  "the end of rule \"root\" instead", ErrorCode::unsupported);
         return out_.token(static_cast<uint32_t>(*id), is_negated);
     }

@@ -216,10 +216,12 @@ class RegexParser {
             source_.skip(1);
         }
         if (min > kMaxRepeat || (max > kMaxRepeat && max != kUnbounded))
-            return source_.error(pos, fmt::format("a repetition {}", source_.from(pos)),
+            return source_.error(pos,
+                                 fmt::format("a repetition {}", to_printable(source_.from(pos))),
                                  fmt::format("at most {}", kMaxRepeat), ErrorCode::limit_exceeded);
         if (max < min)
-            return source_.error(pos, fmt::format("a repetition {}", source_.from(pos)),
+            return source_.error(pos,
+                                 fmt::format("a repetition {}", to_printable(source_.from(pos))),
                                  "a minimum that is not above the maximum");
         if (source_.peek() == '+') return unsupported(source_.pos(), "a possessive repetition");
         if (source_.peek() == '?') source_.skip(1);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "base/utf8.h"
 #include "constraint/schema/schema_compiler.h"
 
 namespace hokku::constraint {
@@ -18,7 +19,8 @@ Result<Decimal> get_decimal(const SchemaRef& ref, const char* keyword, const Jso
                      "a number"};
     const auto number = parse_decimal(value.dump());
     if (!number)
-        return Error{ErrorCode::unsupported, fmt::format("\"{}\" of {}", keyword, value.dump()),
+        return Error{ErrorCode::unsupported,
+                     fmt::format("\"{}\" of {}", keyword, to_printable(value.dump())),
                      at(ref, keyword), "at most 60 digits"};
     return *number;
 }

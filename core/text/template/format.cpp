@@ -11,6 +11,7 @@
 #include "text/template/format_spec.h"
 #include "text/template/repr.h"
 #include "text/template/runtime.h"
+#include "text/template/unicode.h"
 
 namespace hokku::jinja {
 
@@ -169,7 +170,8 @@ class PercentFormatter {
                 append_formatted(runtime_, out_, value, spec);
                 break;
             default:
-                runtime_.fail(fmt::format("unsupported format character '{}'", type));
+                runtime_.fail(fmt::format("unsupported format character '{}'",
+                                          char_at(pattern_.bytes, position_ - 1)));
         }
     }
 
@@ -230,26 +232,26 @@ class BraceFormatter {
             if (text[name_end] == ']') in_index = false;
             if (!in_index && (text[name_end] == '!' || text[name_end] == ':')) break;
         }
-        char conversion = 's';
-        bool is_converted = false;
+        std::string_view conversion;
         size_t rest = name_end;
         if (rest + 1 < text.size() && text[rest] == '!') {
-            conversion = text[rest + 1];
-            is_converted = true;
-            rest += 2;
+            conversion = char_at(text, rest + 1);
+            rest += 1 + conversion.size();
+        }
+        if (rest < text.size() && text[rest] != ':') {
+            runtime_.fail(text[rest] == '!' && conversion.empty()
+                              ? "unmatched '{' in format spec"
+                              : "expected ':' after conversion specifier");
+            return;
         }
         Text spec_text;
-        if (rest < text.size() && text[rest] == ':') {
+        if (rest < text.size()) {
             spec_text = run(field.slice(rest + 1, text.size()), depth + 1);
         }
         Value value = find(text.substr(0, name_end));
         if (runtime_.failed()) return;
-        if (is_converted) {
-            Text converted;
-            conversion == 's' ? append_str(runtime_, converted, value)
-                              : append_repr(runtime_, converted, value);
-            value = runtime_.string(std::move(converted));
-        }
+        if (!conversion.empty()) value = convert(value, conversion);
+        if (runtime_.failed()) return;
         const auto spec = FormatSpec::parse(spec_text.bytes);
         if (!spec) {
             runtime_.fail(fmt::format("Invalid format specifier '{}'", spec_text.bytes));
@@ -259,6 +261,18 @@ class BraceFormatter {
         if (out.size() > runtime_.limits().max_output_bytes) {
             runtime_.fail_limit("a formatted text grows too long");
         }
+    }
+
+    Value convert(const Value& value, std::string_view conversion) {
+        Text converted;
+        if (conversion == "s") {
+            append_str(runtime_, converted, value);
+        } else if (conversion == "r" || conversion == "a") {
+            append_repr(runtime_, converted, value);
+        } else {
+            return runtime_.fail(fmt::format("Unknown conversion specifier {}", conversion));
+        }
+        return runtime_.string(std::move(converted));
     }
 
     Value first_value(std::string_view name) {

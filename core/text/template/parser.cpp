@@ -47,7 +47,8 @@ Result<std::unique_ptr<Program>> Parser::parse(std::string_view source, size_t m
 
 void Parser::fail(uint32_t offset, std::string message) {
     if (error_) return;
-    error_ = Error{ErrorCode::bad_template, std::move(message), program_.place(offset), ""};
+    error_ = Error{ErrorCode::bad_template, shorten_message(std::move(message)),
+                   program_.place(offset), ""};
     current_ = Token{TokenType::end, offset, ""};  // nothing matches any more
     ahead_ = current_;
 }

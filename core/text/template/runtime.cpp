@@ -5,6 +5,7 @@
 
 #include "text/template/compare.h"
 #include "text/template/repr.h"
+#include "text/template/unicode.h"
 
 namespace hokku::jinja {
 
@@ -12,7 +13,7 @@ Runtime::Runtime(const TemplateLimits& limits)
     : limits_(limits), heap_(limits.max_memory_bytes), steps_left_(limits.max_steps) {}
 
 Value Runtime::record(ErrorCode code, std::string what) {
-    if (!error_) error_ = Error{code, std::move(what), describe_place(), ""};
+    if (!error_) error_ = Error{code, shorten_message(std::move(what)), describe_place(), ""};
     return Value(make_object<Undefined>(heap_, 0, Undefined::Cause::hint, Value(), ""));
 }
 

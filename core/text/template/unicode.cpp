@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/utf8.h"
+
 namespace hokku::jinja {
 
 namespace {
@@ -232,6 +234,20 @@ bool is_identifier(std::string_view text) {
         }
     }
     return true;
+}
+
+std::string_view char_at(std::string_view text, size_t position) {
+    size_t end = position;
+    next_char(text, end);
+    return text.substr(position, end - position);
+}
+
+std::string shorten_message(std::string text) {
+    constexpr size_t kMaxBytes = 2000, kMaxBegin = 1500, kMaxEnd = 400;
+    if (text.size() <= kMaxBytes) return text;
+    const size_t begin = utf8_prefix_bytes(text, kMaxBegin);
+    const size_t end = utf8_prefix_bytes(text, text.size() - kMaxEnd);
+    return text.replace(begin, end - begin, " ... ");
 }
 
 }  // namespace hokku::jinja

@@ -41,4 +41,9 @@ enum class Case { upper, lower, title, fold, swap, capitalize };
 Text change_case(const Text& text, Case to);
 std::string to_lower(std::string_view text);
 
+/// The code point at `position`, as text.
+std::string_view char_at(std::string_view text, size_t position);
+/// What an error says, with its middle left out where that is long: it may quote anything.
+std::string shorten_message(std::string text);
+
 }  // namespace hokku::jinja

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "support/catch.h"
 #include "text/template/render.h"
 
@@ -219,4 +220,81 @@ TEST_CASE("ChatTemplate: limits are the caller's", "[template][quick]") {
     CHECK(render("{{ ((1)) }}", "{}", limits) == "1");
     CHECK(render("{{ ((((((1)))))) }}", "{}", limits) ==
           "error: the template is nested deeper than 5 levels");
+}
+
+TEST_CASE("ChatTemplate: errors are readable whatever they quote", "[template][quick]") {
+    CHECK(render("{{ '%é' % 1 }}") == "error: unsupported format character 'é'");
+    CHECK(render("{{ '%(é' % 1 }}") == "error: incomplete format key");
+    CHECK(render("{{ '{!é}'.format(1) }}") == "error: Unknown conversion specifier é");
+    CHECK(render("{{ '{!r}{!s}{!a}'.format('é', 1, 'é') }}") == "'é'1'é'");
+    CHECK(render("{{ '{!rx}'.format(1) }}") == "error: expected ':' after conversion specifier");
+    CHECK(render("{{ '{!r!r}'.format(1) }}") == "error: expected ':' after conversion specifier");
+    CHECK(render("{{ '{!}'.format(1) }}") == "error: unmatched '{' in format spec");
+    CHECK(render("{{ '{:é}'.format(1) }}") == "error: Invalid format specifier 'é'");
+    // What is quoted may be as long as the template lets it be.
+    const std::string name = repeat("é", 5000);
+    const std::vector<std::string> sources = {
+        "{{ " + name + "() }}",
+        "{{ x." + name + " }}{{ x." + name + ".y }}",
+        "{{ 1|" + name + " }}",
+        "{{ 1 is " + name + " }}",
+        "{% " + name + " %}",
+        "{% for " + name + " of x %}",
+        "{{ f(" + name + "=1, " + name + "=2) }}",
+        "{% macro m(a) %}{% endmacro %}{{ m(" + name + "=1) }}",
+        "{{ {'a': 1}['" + name + "'].b }}",
+        "{{ '%(" + name + ")s' % {} }}",
+        "{{ '{" + name + "}'.format(1) }}",
+        "{{ '{:" + name + "}'.format(1) }}",
+        "{{ ('é' * 5000)() }}",
+        "{{ raise_exception('é' * 5000) }}",
+        "{{ '" + name + "'|int() + 'a' }}",
+        "{{ (['é'] * 5000)['a']() }}",
+        "{% include '" + name + "' %}",
+        "{{ 1 " + name + " }}",
+        "{{ '" + name + "' '" + name + "' }",
+    };
+    for (const std::string& source : sources) {
+        INFO(source.substr(0, 40));
+        const auto message = [&] {
+            const auto chat_template = ChatTemplate::parse(source);
+            if (!chat_template.ok()) return chat_template.error().message();
+            const auto text = chat_template->render(input_with("[]"));
+            return text.ok() ? std::string("rendered") : text.error().message();
+        }();
+        CHECK(message != "rendered");
+        CHECK(message.size() < 2200);
+        CHECK(hokku::is_valid_utf8(message));
+    }
+}
+
+TEST_CASE("ChatTemplate: a source of up to 512 KiB is read, one more byte is refused",
+          "[template][quick]") {
+    constexpr size_t kMaxBytes = 512u << 10;
+    CHECK(render(std::string(kMaxBytes, 'x')) == std::string(kMaxBytes, 'x'));
+    const auto refused = ChatTemplate::parse(std::string(kMaxBytes + 1, 'x'));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::limit_exceeded);
+    CHECK(refused.error().message() == "the template has 524289 bytes: expected at most 524288");
+}
+
+TEST_CASE("ChatTemplate: what a message holds cannot be multiplied beyond the limits",
+          "[template][quick]") {
+    const auto code_with = [](std::string_view source) -> std::optional<ErrorCode> {
+        const auto chat_template = ChatTemplate::parse(source);
+        REQUIRE(chat_template.ok());
+        const auto text = chat_template->render(
+            input_with(R"([{"role": "user", "content": "some words of a user"}])"));
+        if (text.ok()) return std::nullopt;
+        return text.error().code;
+    };
+    CHECK_FALSE(code_with("{{ messages[0].content * 1000 }}"));
+    CHECK(code_with("{{ messages[0].content * 1048576 }}") == ErrorCode::limit_exceeded);
+    CHECK(code_with("{% for i in range(1048576) %}{{ messages[0].content }}{% endfor %}") ==
+          ErrorCode::limit_exceeded);
+    CHECK(code_with("{{ (messages * 1048576)|map(attribute='content')|join }}") ==
+          ErrorCode::limit_exceeded);
+    CHECK(code_with("{% set ns = namespace(t=messages[0].content) %}{% for i in range(40) %}"
+                    "{% set ns.t = ns.t + ns.t %}{% endfor %}{{ ns.t }}") ==
+          ErrorCode::limit_exceeded);
 }
