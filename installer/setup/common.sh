@@ -33,3 +33,6 @@ num_jobs() { echo "${HOKKU_JOBS:-$(nproc 2>/dev/null || echo 2)}"; }
 
 # The user's data folder and the cache of test downloads.
 data_dir() { echo "${HOKKU_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/hokku}"; }
+
+# Path of nvcc; fails where there is none.
+find_nvcc() { command -v nvcc || { [ -x /usr/local/cuda/bin/nvcc ] && echo /usr/local/cuda/bin/nvcc; }; }

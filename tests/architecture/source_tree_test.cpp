@@ -179,6 +179,42 @@ TEST_CASE("core: nothing prints, aborts or ends the process", "[architecture][qu
     });
 }
 
+TEST_CASE("cuda: kernel files know the device by its header only", "[architecture][quick]") {
+    size_t num_lines = 0;
+    for (const char* folder : {"cuda/kernels", "tests/cuda/kernels"}) {
+        visit_lines(folder, [&](const Line& line) {
+            ++num_lines;
+            INFO(line.describe());
+            const std::string code = line.text.substr(0, line.text.find("//"));
+            for (const char* word : {"asm", "__shared__", "__global__", "__device__", "threadIdx",
+                                     "blockIdx", "__CUDA", "__GNUC__", "<<<", "#if", "#undef"})
+                CHECK(code.find(word) == std::string::npos);
+            const fs::path target = included(line.text, '"', '"');
+            if (target.empty()) return;
+            CHECK((first_part(target) == "device" || first_part(target) == "kernels"));
+        });
+    }
+    CHECK(num_lines > 500);
+}
+
+TEST_CASE("cuda: what goes into the plug-in knows neither the emulator nor the engine",
+          "[architecture][quick]") {
+    size_t num_includes = 0;
+    visit_lines("cuda", [&](const Line& line) {
+        const std::string layer = first_part(line.file);
+        const fs::path target = included(line.text, '"', '"');
+        if (target.empty() || layer == "emulation") return;
+        ++num_includes;
+        INFO(line.describe());
+        const std::string folder = first_part(target);
+        CHECK(folder != "emulation");
+        for (const char* above : {"engine", "kv", "sampling", "constraint", "text"})
+            CHECK(folder != above);
+        if (folder == "hokku") CHECK((target == "hokku/result.h" || target == "hokku/error.h"));
+    });
+    CHECK(num_includes > 20);
+}
+
 TEST_CASE("sources: licence line, guarded headers, at most 800 lines", "[architecture][quick]") {
     struct Seen {
         bool has_licence = false, is_guarded = false;

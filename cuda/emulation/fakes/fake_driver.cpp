@@ -53,7 +53,8 @@ bool is_valid_device(const FakeState& state, int32_t device) {
 }  // namespace
 
 FakeState& fake_state() {
-    static FakeState state;
+    // Never destroyed: streams may have threads when the program ends.
+    static FakeState& state = *new FakeState;
     return state;
 }
 
@@ -99,6 +100,7 @@ bool release_allocation(FakeState& state, uint64_t address) {
 void FakeDriver::reset(const FakeDriverOptions& options) {
     FakeState& state = fake_state();
     const std::lock_guard lock(state.mutex);
+    for (const auto& stream : all_streams(state)) end_worker(state, *stream);
     state.streams.clear();
     state.default_streams.clear();
     while (!state.allocations.empty()) release_allocation(state, state.allocations.begin()->first);
@@ -279,6 +281,9 @@ DriverResult context_reset(DeviceOrdinal device) {
     FakeState& state = call.state();
     state.sticky = DriverResult::success;
     state.default_streams.erase(device);
+    for (const auto& stream : all_streams(state)) {
+        if (stream->device == device) end_worker(state, *stream);
+    }
     std::erase_if(state.streams, [&](const auto& s) { return s.second->device == device; });
     std::vector<uint64_t> addresses;
     for (const auto& [address, allocation] : state.allocations) {

@@ -3,6 +3,7 @@
 // beginning of every call.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "emulation/fakes/fake_driver.h"
@@ -21,15 +23,18 @@ using cuda::DriverResult;
 
 struct FakeStream;
 struct FakeGraph;
+struct FakeClique;  // Ranks that meet in collectives: fake_nccl.cpp.
 
 /// A kernel launch or anything else that a stream does in its turn.
 struct FakeOperation {
     std::optional<KernelLaunch> launch = {};
     std::function<DriverResult()> run = {};
+    std::shared_ptr<FakeClique> clique = {};  ///< Of a collective, or of a graph with one.
 };
 
 struct FakeGraph {
     std::vector<FakeOperation> operations;  ///< In the order of capture.
+    std::shared_ptr<FakeClique> clique;
 };
 
 struct FakeCapture {
@@ -44,6 +49,11 @@ struct FakeStream {
     uint64_t num_done = 0;  ///< Operations; num_done + queue.size() were issued.
     std::shared_ptr<FakeCapture> capture;
     bool is_unjoined = false;  ///< Has captured work that the origin does not wait for.
+    /// A stream with collectives runs on a thread of its own, which waits where its rank must.
+    std::shared_ptr<FakeClique> clique;
+    std::thread worker;
+    uint64_t num_wanted = 0;  ///< The worker goes on until as many are done.
+    bool is_ending = false;
 };
 
 struct FakeEvent {
@@ -76,7 +86,9 @@ struct FakeState {
     std::map<FakeStream*, std::shared_ptr<FakeStream>> streams;
     std::map<int32_t, std::shared_ptr<FakeStream>> default_streams;  ///< By device.
     std::vector<std::unique_ptr<FakeFunction>> functions;
+    uint32_t num_waiting_ranks = 0;
     std::recursive_mutex mutex;
+    std::condition_variable_any changed;  ///< Something was issued or done.
 };
 
 FakeState& fake_state();
@@ -110,11 +122,17 @@ DriverResult issue(FakeState& state, FakeStream& stream, FakeOperation operation
 /// Runs a stream's operations until as many are done.
 DriverResult drain(FakeState& state, FakeStream& stream, uint64_t num_done);
 DriverResult drain_all(FakeState& state);
+/// To go over them while the state may be unlocked.
+std::vector<std::shared_ptr<FakeStream>> all_streams(const FakeState& state);
 DriverResult run_operations(FakeState& state, std::vector<FakeOperation*> operations);
 /// Frees device memory; false where the address is not the beginning of any.
 bool release_allocation(FakeState& state, uint64_t address);
 /// Breaks the capture of any stream: for calls that must not happen meanwhile.
 bool is_capturing(FakeState& state);
+/// Lets all streams of these ranks run.
+void run_clique(FakeState& state, const FakeClique& clique);
+/// Ends the stream's thread, if it has one. The state is unlocked meanwhile.
+void end_worker(FakeState& state, FakeStream& stream);
 
 namespace fake {
 using namespace cuda;

@@ -61,13 +61,17 @@ bool is_capturing(FakeState& state) {
                        [](const auto& s) { return s.second->capture != nullptr; });
 }
 
-DriverResult issue(FakeState&, FakeStream& stream, FakeOperation operation) {
+DriverResult issue(FakeState& state, FakeStream& stream, FakeOperation operation) {
     if (stream.capture) {
+        if (operation.clique) stream.capture->graph.clique = operation.clique;
         stream.capture->graph.operations.push_back(std::move(operation));
         stream.is_unjoined = stream.capture->origin != &stream;
         return DriverResult::success;
     }
+    if (operation.clique) stream.clique = operation.clique;
     stream.queue.push_back(std::move(operation));
+    // Other ranks are waiting for what this one does.
+    if (stream.clique && state.num_waiting_ranks > 0) run_clique(state, *stream.clique);
     return DriverResult::success;
 }
 
@@ -94,27 +98,104 @@ DriverResult run_operations(FakeState& state, std::vector<FakeOperation*> operat
     return result;
 }
 
-DriverResult drain(FakeState& state, FakeStream& stream, uint64_t num_done) {
-    if (state.sticky != DriverResult::success) return state.sticky;
+namespace {
+
+/// Takes the stream's next operation and the launches that may overlap with it.
+std::deque<FakeOperation> take_operations(FakeStream& stream, uint64_t most) {
     std::deque<FakeOperation> taken;
-    while (stream.num_done < num_done && !stream.queue.empty()) {
+    while (!stream.queue.empty() && taken.size() < most) {
         taken.push_back(std::move(stream.queue.front()));
         stream.queue.pop_front();
-        ++stream.num_done;
     }
+    return taken;
+}
+
+DriverResult run_taken(FakeState& state, std::deque<FakeOperation>& taken) {
     std::vector<FakeOperation*> operations;
     for (FakeOperation& operation : taken) operations.push_back(&operation);
     return run_operations(state, operations);
 }
 
+bool is_dependent(const FakeOperation& operation) {
+    return operation.launch && operation.launch->is_dependent;
+}
+
+void run_worker(FakeState& state, FakeStream& stream) {
+    const std::lock_guard lock(state.mutex);
+    fake_current_device() = stream.device;
+    while (true) {
+        state.changed.wait(state.mutex, [&] {
+            return stream.is_ending ||
+                   (!stream.queue.empty() && stream.num_done < stream.num_wanted);
+        });
+        if (stream.is_ending) return;
+        uint64_t count = 1;
+        while (count < stream.queue.size() && is_dependent(stream.queue[count])) ++count;
+        std::deque<FakeOperation> taken = take_operations(stream, count);
+        if (state.sticky == DriverResult::success) run_taken(state, taken);
+        stream.num_done += taken.size();
+        state.changed.notify_all();
+    }
+}
+
+/// Lets the stream's own thread do it, and waits.
+DriverResult drain_by_worker(FakeState& state, FakeStream& stream, uint64_t num_done) {
+    if (!stream.worker.joinable()) {
+        stream.worker = std::thread([&state, &stream] { run_worker(state, stream); });
+    }
+    stream.num_wanted = std::max(stream.num_wanted, num_done);
+    state.changed.notify_all();
+    state.changed.wait(state.mutex, [&] {
+        return stream.num_done >= num_done || state.sticky != DriverResult::success;
+    });
+    return state.sticky;
+}
+
+}  // namespace
+
+void run_clique(FakeState& state, const FakeClique& clique) {
+    for (auto& [key, stream] : state.streams) {
+        if (stream->clique.get() != &clique) continue;
+        stream->num_wanted = stream->num_done + stream->queue.size() + 1;
+        if (!stream->worker.joinable()) {
+            FakeStream& own = *stream;
+            own.worker = std::thread([&state, &own] { run_worker(state, own); });
+        }
+    }
+    state.changed.notify_all();
+}
+
+void end_worker(FakeState& state, FakeStream& stream) {
+    if (!stream.worker.joinable()) return;
+    stream.is_ending = true;
+    state.changed.notify_all();
+    state.mutex.unlock();
+    stream.worker.join();
+    state.mutex.lock();
+}
+
+DriverResult drain(FakeState& state, FakeStream& stream, uint64_t num_done) {
+    if (state.sticky != DriverResult::success) return state.sticky;
+    if (stream.num_done >= num_done) return DriverResult::success;
+    if (stream.clique) return drain_by_worker(state, stream, num_done);
+    std::deque<FakeOperation> taken = take_operations(stream, num_done - stream.num_done);
+    stream.num_done += taken.size();
+    return run_taken(state, taken);
+}
+
+std::vector<std::shared_ptr<FakeStream>> all_streams(const FakeState& state) {
+    std::vector<std::shared_ptr<FakeStream>> all;
+    for (const auto& [key, stream] : state.default_streams) all.push_back(stream);
+    for (const auto& [key, stream] : state.streams) all.push_back(stream);
+    return all;
+}
+
 DriverResult drain_all(FakeState& state) {
     DriverResult result = DriverResult::success;
-    const auto drain_one = [&](FakeStream& stream) {
-        const DriverResult one = drain(state, stream, stream.num_done + stream.queue.size());
+    for (const auto& stream : all_streams(state)) {
+        const DriverResult one = drain(state, *stream, stream->num_done + stream->queue.size());
         if (result == DriverResult::success) result = one;
-    };
-    for (auto& [key, stream] : state.default_streams) drain_one(*stream);
-    for (auto& [key, stream] : state.streams) drain_one(*stream);
+    }
     return result;
 }
 
@@ -266,6 +347,7 @@ DriverResult stream_destroy(StreamHandle handle) {
     if (!stream || handle == nullptr) return DriverResult::invalid_handle;
     const DriverResult result =
         drain(call.state(), *stream, stream->num_done + stream->queue.size());
+    end_worker(call.state(), *stream);
     call.state().streams.erase(stream.get());
     return result;
 }
@@ -390,11 +472,12 @@ DriverResult graph_launch(GraphExecHandle exec, StreamHandle handle) {
     if (!stream) return DriverResult::invalid_handle;
     ++state.counts.num_graph_launches;
     auto* graph = reinterpret_cast<FakeGraph*>(exec);
-    return issue(state, *stream, {.run = [&state, graph] {
-                     std::vector<FakeOperation*> operations;
-                     for (FakeOperation& o : graph->operations) operations.push_back(&o);
-                     return run_operations(state, operations);
-                 }});
+    const auto run = [&state, graph] {
+        std::vector<FakeOperation*> operations;
+        for (FakeOperation& o : graph->operations) operations.push_back(&o);
+        return run_operations(state, operations);
+    };
+    return issue(state, *stream, {.run = run, .clique = graph->clique});
 }
 
 DriverResult graph_destroy(GraphHandle graph) {

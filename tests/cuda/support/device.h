@@ -55,7 +55,8 @@ class TestDevice {
     void release(uint64_t address);
     void upload(uint64_t address, const void* from, size_t bytes);
     void download(void* to, uint64_t address, size_t bytes);
-    const cuda::DriverApi& api() const { return api_; }
+    [[nodiscard]] const cuda::DriverApi& api() const { return api_; }
+    [[nodiscard]] cuda::StreamHandle stream() const { return stream_; }
 
   private:
     TestDevice();

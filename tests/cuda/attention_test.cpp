@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// Split attention and the combination of its parts, against softmax in double precision over what
+// the pages hold: head sizes, numbers of query heads per KV head, lengths at the bounds of splits
+// and blocks, windows, sinks, caps, and logits as large as Qwen 2 makes them.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backend/half.h"
+#include "cuda/support/device.h"
+#include "cuda/support/tensors.h"
+#include "support/catch.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+using cuda::AttentionParams;
+using cuda::CombineParams;
+
+namespace {
+
+struct AttentionCase {
+    uint32_t group = 1, num_kv_heads = 2, key_dim = 64, value_dim = 64;
+    uint32_t format = cuda::kKvF32;
+    std::vector<uint32_t> lengths = {1, 64, 100, 130};
+    uint32_t split_positions = 64;
+    uint32_t window = 0;
+    float softcap = 0, q_scale = 2.0f, k_scale = 1.0f;
+    bool has_sinks = false;
+    uint32_t spare_splits = 1;  ///< Beyond the longest row: a graph is planned by capacity.
+};
+
+/// Pages with random keys and values, blocks in no order, stale values elsewhere.
+struct Pages {
+    explicit Pages(const AttentionCase& case_) : c(case_) {
+        uint32_t longest = 0;
+        for (const uint32_t length : c.lengths) longest = std::max(longest, length);
+        max_blocks = (longest + 63) / 64;
+        const auto num_rows = static_cast<uint32_t>(c.lengths.size());
+        num_blocks = num_rows * max_blocks;
+        for (uint32_t i = 0; i < num_blocks; ++i) tables.push_back((i * 5 + 2) % num_blocks);
+        if (num_blocks % 5 == 0) std::iota(tables.rbegin(), tables.rend(), 0u);
+        // Not a number, where no sequence has written.
+        keys.assign(size_t{num_blocks} * c.num_kv_heads * 64 * c.key_dim * bytes(), 0xff);
+        values.assign(size_t{num_blocks} * c.num_kv_heads * 64 * c.value_dim * bytes(), 0xff);
+        std::mt19937 random(c.key_dim + c.group);
+        std::normal_distribution<float> normal;
+        for (uint32_t r = 0; r < num_rows; ++r) {
+            for (uint32_t p = 0; p < c.lengths[r]; ++p) {
+                for (uint32_t h = 0; h < c.num_kv_heads; ++h) {
+                    for (uint32_t d = 0; d < c.key_dim; ++d) {
+                        // A few channels are large, as with biases.
+                        const float bias = d % 16 == 5 ? 2.5f * c.k_scale : 0.0f;
+                        write(keys, place(r, p, h, c.key_dim) + d,
+                              c.k_scale * normal(random) + bias);
+                    }
+                    for (uint32_t d = 0; d < c.value_dim; ++d) {
+                        write(values, place(r, p, h, c.value_dim) + d, normal(random));
+                    }
+                }
+            }
+        }
+    }
+    [[nodiscard]] size_t bytes() const { return c.format == cuda::kKvF32 ? 4 : 2; }
+    [[nodiscard]] size_t place(uint32_t row, uint32_t position, uint32_t head, uint32_t dim) const {
+        const size_t block = tables[row * max_blocks + position / 64];
+        return ((block * c.num_kv_heads + head) * 64 + position % 64) * dim;
+    }
+    void write(std::vector<uint8_t>& pool, size_t at, float value) const {
+        const uint16_t half = float_to_half(value);
+        if (c.format == cuda::kKvF32) {
+            std::memcpy(pool.data() + 4 * at, &value, 4);
+        } else {
+            std::memcpy(pool.data() + 2 * at, &half, 2);
+        }
+    }
+    [[nodiscard]] double read(const std::vector<uint8_t>& pool, size_t at) const {
+        float value = 0;
+        uint16_t half = 0;
+        if (c.format == cuda::kKvF32) {
+            std::memcpy(&value, pool.data() + 4 * at, 4);
+        } else {
+            std::memcpy(&half, pool.data() + 2 * at, 2);
+            value = half_to_float(half);
+        }
+        return double{value};
+    }
+    AttentionCase c;
+    uint32_t max_blocks = 0, num_blocks = 0;
+    std::vector<uint32_t> tables;
+    std::vector<uint8_t> keys, values;
+};
+
+/// One head of one row, and a bound of how far float32 may be off.
+struct Exact {
+    std::vector<double> out;
+    double tolerance;
+};
+
+Exact exact_head(const Pages& pages, const float* q, uint32_t row, uint32_t head, float scale,
+                 const float* sink) {
+    const AttentionCase& c = pages.c;
+    const uint32_t kv_head = head / c.group, length = c.lengths[row];
+    const uint32_t begin = c.window > 0 && length > c.window ? length - c.window : 0;
+    std::vector<double> logits;
+    double max = -1e300, magnitude = 0;
+    for (uint32_t p = begin; p < length; ++p) {
+        double dot = 0, sum = 0;
+        for (uint32_t d = 0; d < c.key_dim; ++d) {
+            const double product =
+                double{q[d]} * pages.read(pages.keys, pages.place(row, p, kv_head, c.key_dim) + d);
+            dot += product;
+            sum += std::abs(product);
+        }
+        magnitude = std::max(magnitude, sum * double{scale});
+        dot *= double{scale};
+        if (c.softcap > 0) dot = double{c.softcap} * std::tanh(dot / double{c.softcap});
+        logits.push_back(dot);
+        max = std::max(max, dot);
+    }
+    if (sink != nullptr) max = std::max(max, double{*sink});
+    double weight = sink != nullptr ? std::exp(double{*sink} - max) : 0.0;
+    Exact exact{std::vector<double>(c.value_dim), 0};
+    for (double& logit : logits) weight += logit = std::exp(logit - max);
+    for (uint32_t d = 0; d < c.value_dim; ++d) {
+        for (uint32_t p = begin; p < length; ++p) {
+            exact.out[d] += logits[p - begin] / weight *
+                            pages.read(pages.values, pages.place(row, p, kv_head, c.value_dim) + d);
+        }
+    }
+    // An error of a logit is one of its weight; values are a few units.
+    exact.tolerance = 5.0 * (1e-6 + magnitude * 0x1p-23);
+    return exact;
+}
+
+void check_attention(const AttentionCase& c) {
+    INFO(c.group << " heads on each of " << c.num_kv_heads << ", size " << c.key_dim << "/"
+                 << c.value_dim << ", splits of " << c.split_positions << ", window " << c.window);
+    const Pages pages(c);
+    const auto num_rows = static_cast<uint32_t>(c.lengths.size());
+    const uint32_t num_heads = c.group * c.num_kv_heads, n = num_heads * c.value_dim;
+    const uint32_t q_stride = num_heads * c.key_dim + 4;
+    const std::vector<float> q = activations(size_t{num_rows} * q_stride, 17, c.q_scale);
+    const std::vector<float> sinks = activations(num_heads, 18, 3.0f);
+    std::vector<uint32_t> positions;
+    for (const uint32_t length : c.lengths) positions.push_back(length - 1);
+    const uint32_t num_splits =
+        (pages.max_blocks * 64 + c.split_positions - 1) / c.split_positions + c.spare_splits;
+    const uint32_t heads_of_kernel = std::min(c.group, 8u);
+    const uint32_t pieces = (c.group + heads_of_kernel - 1) / heads_of_kernel;
+    const float scale = 1.0f / std::sqrt(static_cast<float>(c.key_dim));
+    const std::string kernel = std::string("attention_") +
+                               (c.format == cuda::kKvF32 ? "f32_" : "f16_") +
+                               std::to_string(heads_of_kernel);
+    for (const emulation::Schedule& schedule : kernel_schedules()) {
+        INFO(describe(schedule));
+        TestDevice& device = TestDevice::get();
+        device.set_schedule(schedule);
+        const DeviceBuffer<float> device_q(q), device_sinks(sinks);
+        const DeviceBuffer<uint32_t> device_positions(positions), tables(pages.tables);
+        const DeviceBuffer<uint8_t> keys(pages.keys), values(pages.values);
+        const size_t num_parts = size_t{num_rows} * num_heads * num_splits;
+        const DeviceBuffer<float> sums(num_parts * c.value_dim), maxima(num_parts),
+            weights(num_parts);
+        const QuantizedBuffer out(num_rows, n);
+        device.launch(kernel.c_str(),
+                      {.grid_x = c.num_kv_heads * pieces,
+                       .grid_y = num_splits,
+                       .grid_z = num_rows,
+                       .num_threads = 128},
+                      AttentionParams{.q = device_q.pointer(),
+                                      .positions = device_positions.pointer(),
+                                      .kv = {keys.pointer(), values.pointer(), tables.pointer(),
+                                             pages.max_blocks, c.num_kv_heads, c.key_dim,
+                                             c.value_dim, c.format},
+                                      .sums = sums.pointer(),
+                                      .maxima = maxima.pointer(),
+                                      .weights = weights.pointer(),
+                                      .q_stride = q_stride,
+                                      .num_heads = num_heads,
+                                      .split_positions = c.split_positions,
+                                      .window = c.window,
+                                      .scale = scale,
+                                      .softcap = c.softcap});
+        const uint32_t groups = out.view().groups;
+        device.run("attention_combine",
+                   {.grid_x = (groups + 3) / 4,
+                    .grid_y = num_rows,
+                    .num_threads = 128,
+                    .is_dependent = true},
+                   CombineParams{sums.pointer(), maxima.pointer(), weights.pointer(),
+                                 c.has_sinks ? device_sinks.pointer() : nullptr, out.view(),
+                                 num_heads, num_splits, c.value_dim});
+        const std::vector<double> got = out.values();
+        const std::vector<cuda::GroupScale> scales = out.scales();
+        for (uint32_t r = 0; r < num_rows; ++r) {
+            for (uint32_t h = 0; h < num_heads; ++h) {
+                const Exact exact =
+                    exact_head(pages, q.data() + size_t{r} * q_stride + h * c.key_dim, r, h, scale,
+                               c.has_sinks ? &sinks[h] : nullptr);
+                for (uint32_t d = 0; d < c.value_dim; ++d) {
+                    const size_t i = h * c.value_dim + d;
+                    // Half a step of the quantisation is allowed on top.
+                    const double step = double{scales[r * groups + i / 32].scale};
+                    INFO("row " << r << " head " << h << " dim " << d << ": " << exact.out[d]);
+                    REQUIRE(std::abs(got[size_t{r} * groups * 32 + i] - exact.out[d]) <=
+                            step * 0.501 + exact.tolerance);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+// Every number of query heads per KV head with every head size, in both formats.
+#define HOKKU_ATTENTION_TESTS(ratio, size)                                     \
+    TEST_CASE("Attention: " #ratio " heads on one, size " #size, "[cuda]") {   \
+        check_attention({.group = ratio, .key_dim = size, .value_dim = size}); \
+        check_attention({.group = ratio,                                       \
+                         .num_kv_heads = 1,                                    \
+                         .key_dim = size,                                      \
+                         .value_dim = size,                                    \
+                         .format = cuda::kKvF16,                               \
+                         .lengths = {257, 3},                                  \
+                         .split_positions = 128});                             \
+    }
+#define HOKKU_ATTENTION_SIZES(ratio)  \
+    HOKKU_ATTENTION_TESTS(ratio, 64)  \
+    HOKKU_ATTENTION_TESTS(ratio, 80)  \
+    HOKKU_ATTENTION_TESTS(ratio, 96)  \
+    HOKKU_ATTENTION_TESTS(ratio, 112) \
+    HOKKU_ATTENTION_TESTS(ratio, 128) \
+    HOKKU_ATTENTION_TESTS(ratio, 192) \
+    HOKKU_ATTENTION_TESTS(ratio, 256)
+
+HOKKU_ATTENTION_SIZES(1)
+HOKKU_ATTENTION_SIZES(2)
+HOKKU_ATTENTION_SIZES(3)
+HOKKU_ATTENTION_SIZES(4)
+HOKKU_ATTENTION_SIZES(5)
+HOKKU_ATTENTION_SIZES(6)
+HOKKU_ATTENTION_SIZES(7)
+HOKKU_ATTENTION_SIZES(8)
+
+TEST_CASE("Attention: the shapes of small Qwen 2 and Phi models", "[cuda][quick]") {
+    check_attention({.group = 7, .num_kv_heads = 2, .key_dim = 64, .value_dim = 64});
+    check_attention({.group = 6, .num_kv_heads = 1, .key_dim = 128, .value_dim = 128});
+    check_attention({.group = 1, .num_kv_heads = 2, .key_dim = 80, .value_dim = 80});
+}
+
+TEST_CASE("Attention: more query heads than a kernel takes are done in pieces", "[cuda][quick]") {
+    for (const uint32_t group : {9u, 12u, 20u}) {
+        check_attention({.group = group, .num_kv_heads = 2, .lengths = {70}});
+    }
+}
+
+TEST_CASE("Attention: keys and values of different sizes, heads that no group ends with",
+          "[cuda][quick]") {
+    check_attention({.group = 3, .key_dim = 192, .value_dim = 128});
+    check_attention({.group = 5, .num_kv_heads = 1, .key_dim = 64, .value_dim = 8});
+    check_attention({.group = 1, .num_kv_heads = 3, .key_dim = 40, .value_dim = 72});
+}
+
+TEST_CASE("Attention: lengths at the bounds of blocks, tiles and splits", "[cuda][quick]") {
+    for (const uint32_t split : {64u, 128u, 256u, 512u}) {
+        check_attention({.group = 2,
+                         .num_kv_heads = 1,
+                         .key_dim = 32,
+                         .value_dim = 32,
+                         .lengths = {1, 2, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300},
+                         .split_positions = split,
+                         .spare_splits = 3});
+    }
+}
+
+TEST_CASE("Attention: windows see their last positions and no more", "[cuda][quick]") {
+    for (const uint32_t window : {1u, 5u, 63u, 64u, 65u, 100u, 1000u}) {
+        check_attention({.group = 2,
+                         .num_kv_heads = 1,
+                         .lengths = {1, 64, 65, 200, 300},
+                         .split_positions = 128,
+                         .window = window});
+    }
+}
+
+TEST_CASE("Attention: sinks join the softmax without a value", "[cuda][quick]") {
+    check_attention({.group = 8, .has_sinks = true});
+    check_attention({.group = 2, .lengths = {1, 200}, .window = 3, .has_sinks = true});
+}
+
+TEST_CASE("Attention: logits are capped before the mask", "[cuda][quick]") {
+    check_attention({.group = 2, .softcap = 50.0f, .q_scale = 40.0f});
+    check_attention({.group = 2, .softcap = 5.0f, .q_scale = 40.0f});
+}
+
+TEST_CASE("Attention: products far beyond the range of halves, as Qwen 2's", "[cuda][quick]") {
+    // Queries to +-69 and keys to +-175 and beyond: q k reaches over a million.
+    for (const uint32_t format : {cuda::kKvF32, cuda::kKvF16}) {
+        check_attention({.group = 7,
+                         .num_kv_heads = 1,
+                         .key_dim = 128,
+                         .value_dim = 128,
+                         .format = format,
+                         .lengths = {1, 150, 300},
+                         .split_positions = 128,
+                         .q_scale = 20.0f,
+                         .k_scale = 60.0f});
+    }
+}
+
+TEST_CASE("Attention: a value that is not a number is not lost", "[cuda][quick]") {
+    AttentionCase c{.group = 1, .num_kv_heads = 1, .lengths = {100}};
+    Pages pages(c);
+    pages.write(pages.keys, pages.place(0, 70, 0, 64) + 3, std::nanf(""));
+    TestDevice& device = TestDevice::get();
+    device.set_schedule({});
+    const DeviceBuffer<float> q(activations(64, 1));
+    const DeviceBuffer<uint32_t> positions(std::vector<uint32_t>{99}), tables(pages.tables);
+    const DeviceBuffer<uint8_t> keys(pages.keys), values(pages.values);
+    const DeviceBuffer<float> sums(2 * 64), maxima(2), weights(2);
+    const QuantizedBuffer out(1, 64);
+    device.run("attention_f32_1", {.grid_y = 2, .num_threads = 128},
+               AttentionParams{q.pointer(),
+                               positions.pointer(),
+                               {keys.pointer(), values.pointer(), tables.pointer(),
+                                pages.max_blocks, 1, 64, 64, cuda::kKvF32},
+                               sums.pointer(),
+                               maxima.pointer(),
+                               weights.pointer(),
+                               64,
+                               1,
+                               64,
+                               0,
+                               0.125f,
+                               0.0f});
+    device.run("attention_combine", {.num_threads = 128},
+               CombineParams{sums.pointer(), maxima.pointer(), weights.pointer(), nullptr,
+                             out.view(), 1, 2, 64});
+    for (const cuda::GroupScale& scale : out.scales()) CHECK(std::isnan(scale.scale));
+}
