@@ -4,22 +4,18 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QFileInfo>
-#include <QHBoxLayout>
-#include <QLabel>
 #include <QMimeData>
-#include <QProgressBar>
 #include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
-#include <QToolButton>
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "application/header_bar.h"
 #include "chat/chat_page.h"
 #include "chat/chat_view.h"
 #include "chat/composer.h"
 #include "conversations/sidebar.h"
-#include "hokku/library.h"
 #include "look/engine_text.h"
 #include "look/theme.h"
 #include "models/models_page.h"
@@ -32,52 +28,24 @@ namespace {
 constexpr int kNarrowWidth = 640;
 constexpr int kSidebarWidth = 264;
 
-/// Paths are UTF-8 for the engine and UTF-16 for Qt; both know the file by the same name.
-std::filesystem::path toPath(const QString& path) {
-    return std::filesystem::path(path.toStdU16String());
-}
-
-QString fromPath(const std::filesystem::path& path) {
-    return QString::fromStdU16String(path.u16string());
-}
-
 }  // namespace
 
 MainWindow::MainWindow(const MainWindowParts& parts)
     : m_parts(parts),
       m_session(parts.generator),
+      m_presets(parts.folders.presets(), parts.settings),
+      m_models(parts.settings, parts.generator),
+      m_header(new HeaderBar),
       m_splitter(new QSplitter(Qt::Horizontal, this)),
       m_sidebar(new Sidebar(parts.store)),
       m_pages(new QStackedWidget),
       m_chatPage(new ChatPage(m_session)),
       m_modelsPage(new ModelsPage(parts.folders, parts.settings)),
-      m_settingsPage(new SettingsPage(parts.folders, parts.settings)) {
+      m_settingsPage(new SettingsPage(parts.folders, parts.settings, m_presets)),
+      m_presetControl(new PresetControl(m_presets, m_session, m_chatPage->presetButton(), this)) {
     setAcceptDrops(true);
     setMinimumSize(360, 420);
-    m_sidebar->setObjectName(QStringLiteral("sidebar"));
-    m_sidebar->setAttribute(Qt::WA_StyledBackground);
-    m_sidebar->setMinimumWidth(200);
-
-    auto* main = new QWidget;
-    auto* column = new QVBoxLayout(main);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    auto* header = new QWidget;
-    buildHeader(header);
-    column->addWidget(header);
-    column->addWidget(m_progress);
-    column->addWidget(m_pages, 1);
-    for (QWidget* page : std::initializer_list<QWidget*>{m_chatPage, m_modelsPage, m_settingsPage})
-        m_pages->addWidget(page);
-
-    m_splitter->addWidget(m_sidebar);
-    m_splitter->addWidget(main);
-    m_splitter->setStretchFactor(1, 1);
-    m_splitter->setHandleWidth(1);
-    m_splitter->setChildrenCollapsible(false);
-    m_splitter->setSizes({kSidebarWidth, 1000});
-    setCentralWidget(m_splitter);
-
+    build();
     connectModel();
     connectPages();
     addShortcuts();
@@ -86,43 +54,32 @@ MainWindow::MainWindow(const MainWindowParts& parts)
     restoreGeometry(parts.settings.value(QStringLiteral("window/geometry")).toByteArray());
     m_splitter->restoreState(parts.settings.value(QStringLiteral("window/splitter")).toByteArray());
     newChat(false);
+    for (const QString& problem : m_presets.problems()) m_chatPage->showNotice(problem);
     if (!parts.store.notice().isEmpty()) m_chatPage->showNotice(parts.store.notice());
 }
 
-MainWindow::~MainWindow() = default;
-
-void MainWindow::buildHeader(QWidget* header) {
-    const auto makeButton = [](const char* name, const QString& icon) {
-        auto* button = new QToolButton;
-        button->setObjectName(QLatin1String(name));
-        button->setIcon(Theme::instance().icon(icon));
-        button->setIconSize({20, 20});
-        return button;
-    };
-    m_sidebarButton = makeButton("sidebarButton", QStringLiteral("sidebar"));
-    m_newButton = makeButton("newChatButton", QStringLiteral("new"));
-    m_modelButton = makeButton("modelButton", QStringLiteral("models"));
-    m_modelButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    m_settingsButton = makeButton("settingsButton", QStringLiteral("settings"));
-    m_title = new QLabel;
-    m_title->setObjectName(QStringLiteral("heading"));
-    m_badge = new QLabel;
-    m_badge->setObjectName(QStringLiteral("faint"));
-    m_progress = new QProgressBar;
-    m_progress->setTextVisible(false);
-    m_progress->setRange(0, 1000);
-    m_progress->hide();
-
-    auto* row = new QHBoxLayout(header);
-    row->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
-    row->setSpacing(kGrid / 2);
-    row->addWidget(m_sidebarButton);
-    row->addWidget(m_newButton);
-    row->addWidget(m_title, 1);
-    row->addWidget(m_badge);
-    row->addWidget(m_modelButton);
-    row->addWidget(m_settingsButton);
+void MainWindow::build() {
+    m_sidebar->setObjectName(QStringLiteral("sidebar"));
+    m_sidebar->setAttribute(Qt::WA_StyledBackground);
+    m_sidebar->setMinimumWidth(200);
+    auto* main = new QWidget;
+    auto* column = new QVBoxLayout(main);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_header);
+    column->addWidget(m_pages, 1);
+    for (QWidget* page : std::initializer_list<QWidget*>{m_chatPage, m_modelsPage, m_settingsPage})
+        m_pages->addWidget(page);
+    m_splitter->addWidget(m_sidebar);
+    m_splitter->addWidget(main);
+    m_splitter->setStretchFactor(1, 1);
+    m_splitter->setHandleWidth(1);
+    m_splitter->setChildrenCollapsible(false);
+    m_splitter->setSizes({kSidebarWidth, 1000});
+    setCentralWidget(m_splitter);
 }
+
+MainWindow::~MainWindow() = default;
 
 void MainWindow::addShortcuts() {
     const auto add = [this](const QKeySequence& keys, auto action) {
@@ -150,31 +107,18 @@ void MainWindow::addShortcuts() {
 
 void MainWindow::connectModel() {
     qt::Generator& generator = m_parts.generator;
-    connect(&generator, &qt::Generator::loadProgress, this,
-            [this](double fraction) { m_progress->setValue(static_cast<int>(fraction * 1000)); });
-    connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
-        m_progress->hide();
-        const QString path = fromPath(info.path);
-        m_parts.settings.setModelPath(path);
-        m_modelsPage->setLoadedModel(path);
+    connect(&m_models, &ModelControl::started, this, [this] {
+        m_header->setLoading(0);
         showModel();
+    });
+    connect(&generator, &qt::Generator::loadProgress, m_header, &HeaderBar::setLoading);
+    connect(&m_models, &ModelControl::settled, this, &MainWindow::showModel);
+    connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
         for (const std::string& warning : info.warnings)
             m_chatPage->showNotice([warning] { return warningText(warning); });
     });
-    connect(&generator, &qt::Generator::loadFailed, this, [this](const Error& error) {
-        m_progress->hide();
-        showModel();
-        if (error.code == ErrorCode::cancelled) return;
-        m_chatPage->showNotice(
-            [file = QFileInfo(m_loadingPath).fileName(), error] {
-                return tr("%1 cannot be loaded: %2").arg(file, errorText(error));
-            },
-            {{[] { return tr("Choose another"); }, {}, [this] { showPage(m_modelsPage); }}});
-    });
-    connect(&m_parts.settings, &Settings::engineChanged, this, [this] {
-        const QString path = m_parts.settings.modelPath();
-        if (!path.isEmpty()) loadModel(path);
-    });
+    connect(&m_models, &ModelControl::failed, this, &MainWindow::reportFailure);
+    connect(m_modelsPage, &ModelsPage::aboutToDelete, &m_models, &ModelControl::letGo);
     m_session.setOverflow(m_parts.settings.overflow());
     connect(&m_parts.settings, &Settings::changed, this,
             [this] { m_session.setOverflow(m_parts.settings.overflow()); });
@@ -182,17 +126,11 @@ void MainWindow::connectModel() {
 }
 
 void MainWindow::connectPages() {
-    connect(m_sidebarButton, &QToolButton::clicked, this,
+    connect(m_header, &HeaderBar::sidebarWanted, this,
             [this] { m_sidebar->setVisible(!m_sidebar->isVisible()); });
-    connect(m_newButton, &QToolButton::clicked, this, [this] { newChat(false); });
-    connect(m_modelButton, &QToolButton::clicked, this, [this] {
-        showPage(m_pages->currentWidget() == m_modelsPage ? static_cast<QWidget*>(m_chatPage)
-                                                          : m_modelsPage);
-    });
-    connect(m_settingsButton, &QToolButton::clicked, this, [this] {
-        showPage(m_pages->currentWidget() == m_settingsPage ? static_cast<QWidget*>(m_chatPage)
-                                                            : m_settingsPage);
-    });
+    connect(m_header, &HeaderBar::newChatWanted, this, [this] { newChat(false); });
+    connect(m_header, &HeaderBar::modelsWanted, this, [this] { togglePage(m_modelsPage); });
+    connect(m_header, &HeaderBar::settingsWanted, this, [this] { togglePage(m_settingsPage); });
     connect(m_sidebar, &Sidebar::newChatRequested, this, &MainWindow::newChat);
     connect(m_sidebar, &Sidebar::chatSelected, this, &MainWindow::openChat);
     connect(m_sidebar, &Sidebar::messageSelected, this, [this](ChatId chat, MessageId message) {
@@ -201,7 +139,8 @@ void MainWindow::connectPages() {
     });
     connect(m_sidebar, &Sidebar::deleted, this,
             [this](const QString& title, const std::function<void()>& undo) {
-                newChat(false);
+                const bool isOpen = !m_temporary && m_session.chat() != 0;
+                if (isOpen && !m_parts.store.chat(m_session.chat()).ok()) newChat(false);
                 m_chatPage->showNotice([title] { return tr("Deleted: %1").arg(title); },
                                        {{[] { return tr("Undo"); }, {}, undo}});
             });
@@ -218,60 +157,62 @@ void MainWindow::connectPages() {
         showPage(m_chatPage);
         loadModel(path);
     });
-    connect(m_settingsPage, &SettingsPage::presetChanged, this, [this](const Preset& preset) {
-        m_session.setSampling(preset.sampling, preset.maxTokens);
-        if (m_session.chat() == 0) m_session.setSystemPrompt(preset.systemPrompt);
+    connect(m_presetControl, &PresetControl::chosen, this, [this](const Preset& preset) {
+        const QString& path = preset.modelPath;
+        if (!path.isEmpty() && !ModelControl::isSameFile(path, m_models.wantedPath()))
+            loadModel(path);
+    });
+    connect(m_presetControl, &PresetControl::missing, this,
+            [this](const QString& key, const QString& instead) {
+                m_chatPage->showNotice([key, instead] {
+                    return tr("The preset %1 is no longer there; %2 is used.").arg(key, instead);
+                });
+            });
+    connect(&m_chatPage->presetButton(), &PresetButton::editWanted, this, [this] {
+        m_settingsPage->showPreset(m_presetControl->current().key);
+        showPage(m_settingsPage);
+    });
+    connect(&m_parts.store, &ChatStore::chatsChanged, this, [this] {
+        m_session.refreshRecord();
+        showTitle();
     });
     connect(m_chatPage, &ChatPage::filesDropped, this, [this](const QStringList& paths) {
         for (const QString& path : paths) openFile(path);
     });
 }
 
-void MainWindow::loadModel(const QString& path) {
-    m_loadingPath = path;
-    LoadOptions options;
-    const std::string name = path.toStdString();
-    if (const auto resolved = hokku::resolve_model(name); resolved.ok()) {
-        options.path = *resolved;
-    } else {
-        options.path = toPath(path);
-    }
-    const Settings& settings = m_parts.settings;
-    if (settings.contextTokens() > 0)
-        options.context_tokens = static_cast<uint32_t>(settings.contextTokens());
-    options.num_threads = static_cast<uint32_t>(settings.numThreads());
-    options.use_mapping = settings.useMapping();
-    options.kv_type = find_kv_type(settings.kvType().toStdString()).value_or(KvType::f32);
-    m_progress->setValue(0);
-    m_progress->show();
-    m_parts.generator.load(options);
-    showModel();
-}
-
 /// Says which model there is, or that it is on its way.
 void MainWindow::showModel() {
     const qt::Generator& generator = m_parts.generator;
-    if (generator.isLoading()) {
-        m_chatPage->setReady(false, tr("The model is being loaded"));
-        m_modelButton->setText(tr("Loading…"));
-        return;
-    }
+    if (generator.isLoading()) return m_chatPage->setReady(false, tr("The model is being loaded"));
+    m_header->setModel(generator.model());
+    m_modelsPage->setLoadedModel(m_models.loadedPath());
     m_chatPage->setReady(generator.model().has_value(), tr("Choose a model first"));
-    if (generator.model()) return setBadge(*generator.model());
-    m_modelButton->setText(tr("Choose a model"));
-    m_badge->clear();
 }
 
-void MainWindow::setBadge(const ModelInfo& info) {
-    // What files call themselves inside is often the name of a training run.
-    m_modelButton->setText(fromPath(info.path.stem()));
-    m_modelButton->setAccessibleName(tr("Model: %1").arg(m_modelButton->text()));
-    m_modelButton->setToolTip(
-        QStringLiteral("%1\n%2").arg(QString::fromStdString(info.name), fromPath(info.path)));
-    const QString device = deviceText(info.device);
-    m_badge->setText(device);
-    m_badge->setToolTip(tr("Where the model runs, with which instructions and how many threads"));
-    m_badge->setAccessibleName(tr("Device: %1").arg(device));
+/// The open conversation was written with another model, or its preset wants another one.
+void MainWindow::offerModel(const QString& path) {
+    if (path.isEmpty() || ModelControl::isSameFile(path, m_models.wantedPath())) return;
+    const QString name = QFileInfo(path).completeBaseName();
+    if (!QFileInfo::exists(path))
+        return m_chatPage->showNotice([name] {
+            return tr("This conversation belongs to the model %1, whose file is no longer there. "
+                      "The model that is loaded goes on with it.")
+                .arg(name);
+        });
+    if (m_models.wantedPath().isEmpty()) return loadModel(path);
+    m_chatPage->showNotice(
+        [name] { return tr("This conversation belongs to the model %1.").arg(name); },
+        {{[] { return tr("Load it"); }, {}, [this, path] { loadModel(path); }}});
+}
+
+void MainWindow::reportFailure(const QString& name, const Error& error) {
+    m_chatPage->showNotice(
+        [name, error] {
+            return name.isEmpty() ? tr("No model can be loaded: %1").arg(errorText(error))
+                                  : tr("%1 cannot be loaded: %2").arg(name, errorText(error));
+        },
+        {{[] { return tr("Choose another"); }, {}, [this] { showPage(m_modelsPage); }}});
 }
 
 void MainWindow::openFile(const QString& path) {
@@ -293,8 +234,11 @@ void MainWindow::openFile(const QString& path) {
 void MainWindow::openChat(ChatId id) {
     m_chatPage->open(m_parts.store, id);
     m_temporary.reset();
+    m_presetControl->applyToChat();
     m_sidebar->setCurrentChat(id);
     showTitle();
+    const QString& model = m_session.record().modelPath;
+    offerModel(model.isEmpty() ? m_presetControl->current().modelPath : model);
     if (m_isNarrow) m_sidebar->hide();
     showPage(m_chatPage);
 }
@@ -310,17 +254,21 @@ void MainWindow::newChat(bool isTemporary) {
         }
     }
     m_chatPage->open(*store, 0);
-    const Preset preset = m_settingsPage->currentPreset();
-    m_session.setSampling(preset.sampling, preset.maxTokens);
-    m_session.setSystemPrompt(preset.systemPrompt);
+    m_presetControl->applyToChat();
+    offerModel(m_presetControl->current().modelPath);
     m_sidebar->setCurrentChat(0);
     showTitle();
     showPage(m_chatPage);
 }
 
 void MainWindow::showTitle() {
-    m_title->setText(m_temporary ? tr("Temporary chat: it leaves no trace")
-                                 : m_session.record().displayTitle());
+    m_header->setTitle(m_temporary ? tr("Temporary chat: it leaves no trace")
+                                   : m_session.record().displayTitle());
+}
+
+/// Shows the page, or the conversation again.
+void MainWindow::togglePage(QWidget* page) {
+    showPage(m_pages->currentWidget() == page ? m_chatPage : page);
 }
 
 void MainWindow::showPage(QWidget* page) {
@@ -367,18 +315,8 @@ void MainWindow::changeEvent(QEvent* event) {
 
 void MainWindow::retranslate() {
     setWindowTitle(QStringLiteral("Hokku"));
-    const auto name = [](QToolButton* button, const QString& text, Qt::Key key) {
-        const QString keys = QKeySequence(Qt::CTRL | key).toString(QKeySequence::NativeText);
-        button->setAccessibleName(text);
-        button->setToolTip(QStringLiteral("%1 (%2)").arg(text, keys));
-    };
-    name(m_sidebarButton, tr("Show or hide the conversations"), Qt::Key_B);
-    name(m_newButton, tr("New chat"), Qt::Key_N);
-    name(m_settingsButton, tr("Settings"), Qt::Key_Comma);
-    name(m_modelButton, tr("Models"), Qt::Key_M);
     showModel();
     showTitle();
-    m_progress->setAccessibleName(tr("Loading the model"));
 }
 
 }  // namespace hokku::desktop

@@ -5,21 +5,22 @@
 #include <QMainWindow>
 #include <memory>
 
+#include "application/model_control.h"
+#include "application/preset_control.h"
 #include "chat/chat_session.h"
 #include "conversations/chat_store.h"
 #include "hokku/qt/generator.h"
 #include "settings/app_folders.h"
+#include "settings/preset_library.h"
 #include "settings/settings.h"
 
-class QLabel;
-class QProgressBar;
 class QSplitter;
 class QStackedWidget;
-class QToolButton;
 
 namespace hokku::desktop {
 
 class ChatPage;
+class HeaderBar;
 class ModelsPage;
 class SettingsPage;
 class Sidebar;
@@ -42,7 +43,7 @@ class MainWindow : public QMainWindow {
 
     /// A model file or text that was given on the command line or dropped.
     void openFile(const QString& path);
-    void loadModel(const QString& path);
+    void loadModel(const QString& path) { m_models.load(path); }
     [[nodiscard]] ChatSession& session() { return m_session; }
     [[nodiscard]] ChatPage& chatPage() { return *m_chatPage; }
     [[nodiscard]] qt::Generator& generator() { return m_parts.generator; }
@@ -55,15 +56,17 @@ class MainWindow : public QMainWindow {
     void resizeEvent(QResizeEvent* event) override;
 
   private:
-    void buildHeader(QWidget* header);
+    void build();
     void addShortcuts();
     void connectModel();
     void connectPages();
     void openChat(ChatId id);
     void newChat(bool isTemporary);
     void showPage(QWidget* page);
+    void togglePage(QWidget* page);
     void showModel();
-    void setBadge(const ModelInfo& info);
+    void offerModel(const QString& path);
+    void reportFailure(const QString& name, const Error& error);
     void showTitle();
     void retranslate();
     void reportEnd(const Turn& turn);
@@ -71,16 +74,16 @@ class MainWindow : public QMainWindow {
     MainWindowParts m_parts;
     std::unique_ptr<ChatStore> m_temporary;  ///< In memory; gone when another chat is opened.
     ChatSession m_session;
+    PresetLibrary m_presets;
+    ModelControl m_models;
+    HeaderBar* m_header;
     QSplitter* m_splitter;
     Sidebar* m_sidebar;
     QStackedWidget* m_pages;
     ChatPage* m_chatPage;
     ModelsPage* m_modelsPage;
     SettingsPage* m_settingsPage;
-    QToolButton *m_sidebarButton, *m_newButton, *m_modelButton, *m_settingsButton;
-    QLabel *m_badge, *m_title;
-    QProgressBar* m_progress;
-    QString m_loadingPath;
+    PresetControl* m_presetControl;
     bool m_isNarrow = false;
 };
 

@@ -12,6 +12,7 @@
 #include "chat/announcer.h"
 #include "chat/chat_view.h"
 #include "chat/composer.h"
+#include "chat/preset_button.h"
 #include "look/engine_text.h"
 #include "look/theme.h"
 
@@ -27,6 +28,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
       m_session(session),
       m_view(new ChatView(this)),
       m_composer(new Composer(this)),
+      m_presetButton(new PresetButton),
       m_notice(new NoticeBar(this)),
       m_draftTimer(new QTimer(this)),
       m_budgetTimer(new QTimer(this)) {
@@ -37,6 +39,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
     layout->addWidget(m_notice, 0, Qt::AlignHCenter);
     layout->addWidget(m_composer, 0, Qt::AlignHCenter);
 
+    m_composer->addControl(m_presetButton);
     m_draftTimer->setSingleShot(true);
     m_draftTimer->setInterval(kDraftDelayMs);
     connect(m_draftTimer, &QTimer::timeout, this, &ChatPage::saveDraft);
@@ -116,7 +119,7 @@ void ChatPage::connectView() {
 void ChatPage::open(ChatStore& store, ChatId id) {
     saveDraft();
     m_edited = 0;
-    m_notice->hide();
+    m_notice->dismiss();
     m_session.setScrollPosition(m_view->scrollPosition());
     m_session.open(store, id);
     m_composer->setText(m_session.record().draft);

@@ -13,6 +13,7 @@ namespace hokku::desktop {
 
 class ChatView;
 class Composer;
+class PresetButton;
 
 /// Threads: the UI thread. `session` must outlive it.
 class ChatPage : public QWidget {
@@ -29,6 +30,7 @@ class ChatPage : public QWidget {
     void setComposerText(const QString& text);
     [[nodiscard]] ChatView& view() { return *m_view; }
     [[nodiscard]] Composer& composer() { return *m_composer; }
+    [[nodiscard]] PresetButton& presetButton() { return *m_presetButton; }
     void copyLastReply() const;
     void applyReadingWidth();
 
@@ -52,6 +54,7 @@ class ChatPage : public QWidget {
     ChatSession& m_session;
     ChatView* m_view;
     Composer* m_composer;
+    PresetButton* m_presetButton;
     NoticeBar* m_notice;
     QTimer* m_draftTimer;
     QTimer* m_budgetTimer;  ///< Whatever changes at once, the tokens are counted once.

@@ -199,8 +199,21 @@ void ChatSession::setSampling(const SamplingOptions& sampling, uint32_t maxToken
     m_thoughtBudget = thoughtBudget;
 }
 
+void ChatSession::choosePreset(const QString& key) {
+    if (m_chat.preset == key && m_chat.systemPrompt.isNull()) return;
+    m_chat.preset = key;
+    m_chat.systemPrompt = QString();
+    storeRecord();
+}
+
+void ChatSession::setPresetPrompt(const QString& text) {
+    m_presetPrompt = text;
+    emit contextChanged();
+}
+
 void ChatSession::setSystemPrompt(const QString& text) {
     m_chat.systemPrompt = text;
+    storeRecord();
 }
 
 void ChatSession::setDraft(const QString& text) {
@@ -215,7 +228,18 @@ void ChatSession::setScrollPosition(double position) {
     storeRecord();
 }
 
+void ChatSession::refreshRecord() {
+    if (m_chat.id == 0 || m_store == nullptr) return;
+    const Result<ChatRecord> stored = m_store->chat(m_chat.id);
+    if (!stored.ok()) return;
+    m_chat.title = stored->title;
+    m_chat.folder = stored->folder;
+    m_chat.isPinned = stored->isPinned;
+}
+
+/// Title, folder and pin are the sidebar's.
 void ChatSession::storeRecord() {
+    refreshRecord();
     if (m_chat.id != 0 && m_store != nullptr) check(m_store->updateChat(m_chat));
 }
 

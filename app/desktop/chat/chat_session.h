@@ -39,11 +39,18 @@ class ChatSession : public QObject {
     void setSampling(const SamplingOptions& sampling, uint32_t maxTokens,
                      std::optional<uint32_t> thoughtBudget = {});
     void setMaxTokens(uint32_t maxTokens) { m_maxTokens = maxTokens; }
+    /// Remembers the preset with the conversation, which then has its system prompt.
+    void choosePreset(const QString& key);
+    /// The system prompt, where the conversation has none of its own.
+    void setPresetPrompt(const QString& text);
+    /// One of its own.
     void setSystemPrompt(const QString& text);
     /// What happens when the context is full, where nothing else was chosen in this chat.
     void setOverflow(Overflow overflow) { m_overflow = overflow; }
     void setDraft(const QString& text);
     void setScrollPosition(double position);
+    /// Takes over what was changed elsewhere: title, folder, pin.
+    void refreshRecord();
     /// Counts the tokens of the conversation with `draft`; budgetChanged() follows.
     void updateBudget(const QString& draft);
 
@@ -86,11 +93,15 @@ class ChatSession : public QObject {
     void takeTextAsThought();
     void answer(MessageId leaf);
     void startReply(MessageId parent, const MessageRecord& begun = {});
+    void rememberModel();
     void sendWaiting();
     void storeStreamed();
     void endReply(MessageState state);
     [[nodiscard]] quint32 contextTokens() const;
     [[nodiscard]] GenerationRequest requestFor(const ChatPrompt& prompt) const;
+    [[nodiscard]] QString systemPrompt() const {
+        return m_chat.systemPrompt.isNull() ? m_presetPrompt : m_chat.systemPrompt;
+    }
     void storeRecord();
     MessageId add(const MessageRecord& message);
     void selectLeaf(MessageId leaf);
@@ -111,6 +122,7 @@ class ChatSession : public QObject {
     std::optional<GenerationRequest> m_waiting;
     QTimer m_storeTimer;
     SamplingOptions m_sampling;
+    QString m_presetPrompt;
     uint32_t m_maxTokens = 0;
     std::optional<uint32_t> m_thoughtBudget;
     Overflow m_overflow = Overflow::stop;

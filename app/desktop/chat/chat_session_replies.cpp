@@ -104,7 +104,7 @@ GenerationRequest ChatSession::requestFor(const ChatPrompt& prompt) const {
 
 /// `begun`: a reply whose text is gone on with, in a version of its own.
 void ChatSession::startReply(MessageId parent, const MessageRecord& begun) {
-    ChatPrompt prompt = makeChatPrompt(m_messages, parent, m_chat.systemPrompt, contextTokens(),
+    ChatPrompt prompt = makeChatPrompt(m_messages, parent, systemPrompt(), contextTokens(),
                                        ReplyFacts::fromJson(begun.statsJson));
     GenerationRequest request = requestFor(prompt);
     if (!begun.content.isEmpty()) {
@@ -125,15 +125,22 @@ void ChatSession::startReply(MessageId parent, const MessageRecord& begun) {
     const MessageId id = add(record);
     if (id == 0) return;
     m_reply.emplace(m_messages.at(id), prompt);
-    if (m_generator.model())
-        m_reply->facts().model =
-            QString::fromStdU16String(m_generator.model()->path.stem().u16string());
+    rememberModel();
     m_notGrown.clear();
     emit turnAppended(turn(id));
     emit busyChanged(true);
     m_storeTimer.start();
     m_waiting = std::move(request);
     if (!m_generator.isGenerating()) sendWaiting();
+}
+
+/// With the conversation, and with the reply.
+void ChatSession::rememberModel() {
+    if (!m_generator.model()) return;
+    const std::filesystem::path& path = m_generator.model()->path;
+    m_reply->facts().model = QString::fromStdU16String(path.stem().u16string());
+    const QString text = QString::fromStdU16String(path.u16string());
+    if (std::exchange(m_chat.modelPath, text) != text) storeRecord();
 }
 
 void ChatSession::sendWaiting() {
@@ -182,7 +189,7 @@ void ChatSession::endReply(MessageState state) {
 void ChatSession::updateBudget(const QString& draft) {
     if (!m_generator.model()) return emit budgetChanged(0, 0);
     ChatPrompt prompt =
-        makeChatPrompt(m_messages, m_chat.activeLeaf, m_chat.systemPrompt, contextTokens());
+        makeChatPrompt(m_messages, m_chat.activeLeaf, systemPrompt(), contextTokens());
     MessageRecord written{.role = QStringLiteral("user")};
     written.content = draft;
     prompt.add(written);

@@ -88,6 +88,7 @@ void MessageEdit::insertFromMimeData(const QMimeData* source) {
 Composer::Composer(QWidget* parent)
     : QFrame(parent),
       m_edit(new MessageEdit(this)),
+      m_bottom(new QHBoxLayout),
       m_button(new QToolButton(this)),
       m_budget(new QLabel(this)),
       m_status(new QLabel(this)) {
@@ -99,16 +100,15 @@ Composer::Composer(QWidget* parent)
     m_budget->setObjectName(QStringLiteral("faint"));
     m_status->setObjectName(QStringLiteral("faint"));
 
-    auto* bottom = new QHBoxLayout;
-    bottom->setSpacing(kGrid);
-    bottom->addWidget(m_status, 1);
-    bottom->addWidget(m_budget);
-    bottom->addWidget(m_button);
+    m_bottom->setSpacing(kGrid);
+    m_bottom->addWidget(m_status, 1);
+    m_bottom->addWidget(m_budget);
+    m_bottom->addWidget(m_button);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(kGrid, kGrid, kGrid, kGrid);
     layout->setSpacing(kGrid / 2);
     layout->addWidget(m_edit);
-    layout->addLayout(bottom);
+    layout->addLayout(m_bottom);
     setFocusProxy(m_edit);
 
     connect(m_edit, &MessageEdit::submitted, this, &Composer::submit);
@@ -173,6 +173,10 @@ void Composer::setBudget(quint32 used, quint32 total) {
 
 void Composer::setStatus(const QString& text) {
     m_status->setText(text);
+}
+
+void Composer::addControl(QWidget* control) {
+    m_bottom->insertWidget(0, control);
 }
 
 void Composer::focusEdit() {

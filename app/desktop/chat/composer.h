@@ -5,6 +5,7 @@
 #include <QFrame>
 #include <QPlainTextEdit>
 
+class QHBoxLayout;
 class QLabel;
 class QToolButton;
 
@@ -52,6 +53,8 @@ class Composer : public QFrame {
     /// Tokens of the conversation with this text, of those that fit. total 0: not known.
     void setBudget(quint32 used, quint32 total);
     void setStatus(const QString& text);
+    /// A control below the field, before what it says.
+    void addControl(QWidget* control);
     void focusEdit();
 
   signals:
@@ -70,6 +73,7 @@ class Composer : public QFrame {
     void updateButton();
 
     MessageEdit* m_edit;
+    QHBoxLayout* m_bottom;
     QToolButton* m_button;
     QLabel* m_budget;
     QLabel* m_status;

@@ -47,11 +47,16 @@ quint64 kvBytesPerToken(const ModelFileInfo& info, const QString& architecture) 
     return number("block_count") * kvHeads * (keyLength + valueLength) * sizeof(float);
 }
 
+/// "-00001-of-00003.gguf": a part of a split set.
+QRegularExpressionMatch matchPart(const QString& fileName) {
+    static const QRegularExpression part(QStringLiteral("-(\\d{5})-of-(\\d{5})(\\.gguf)$"),
+                                         QRegularExpression::CaseInsensitiveOption);
+    return part.match(fileName);
+}
+
 /// Of a split set only the first part stands for it.
 bool isLaterPart(const QString& fileName) {
-    static const QRegularExpression part(QStringLiteral("-(\\d{5})-of-\\d{5}\\.gguf$"),
-                                         QRegularExpression::CaseInsensitiveOption);
-    const QRegularExpressionMatch match = part.match(fileName);
+    const QRegularExpressionMatch match = matchPart(fileName);
     return match.hasMatch() && match.captured(1) != QLatin1String("00001");
 }
 
@@ -105,6 +110,19 @@ QStringList findModels(const ModelFolder& folder) {
     }
     found.sort();
     return found;
+}
+
+QStringList partsOf(const QString& path) {
+    const QRegularExpressionMatch match = matchPart(path);
+    if (!match.hasMatch()) return {path};
+    QStringList parts;
+    const int count = match.captured(2).toInt();
+    for (int i = 1; i <= count; ++i)
+        parts.append(path.left(match.capturedStart()) +
+                     QStringLiteral("-%1-of-%2%3")
+                         .arg(i, 5, 10, QLatin1Char('0'))
+                         .arg(match.captured(2), match.captured(3)));
+    return parts;
 }
 
 ModelEntry describeModel(const QString& path, const QString& source) {

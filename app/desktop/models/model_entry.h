@@ -40,6 +40,9 @@ QVector<ModelFolder> foldersOfOtherPrograms(const QString& home);
 /// Looks a few levels deep and at a bounded number of files; links that leave or loop end there.
 QStringList findModels(const ModelFolder& folder);
 
+/// All files of a model: of a split set, its parts in order.
+QStringList partsOf(const QString& path);
+
 /// Reads the header of a model file. Never fails: problem says what is wrong.
 ModelEntry describeModel(const QString& path, const QString& source);
 

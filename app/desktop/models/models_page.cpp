@@ -13,6 +13,7 @@
 #include <QLineEdit>
 #include <QLocale>
 #include <QMessageBox>
+#include <QPointer>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScrollArea>
@@ -60,6 +61,7 @@ struct ModelsPage::Private {
     [[nodiscard]] QString factsOf(const ModelEntry& entry) const;
     [[nodiscard]] QString memoryOf(const ModelEntry& entry) const;
     void remove(const ModelEntry& entry);
+    void erase(const QString& path);
     void startDownload();
     void showDownload();
     [[nodiscard]] QStringList addedFiles() const {
@@ -318,10 +320,17 @@ void ModelsPage::Private::remove(const ModelEntry& entry) {
                               tr("Delete %1 (%2) from the disk? This cannot be undone.")
                                   .arg(entry.name, sizeText(entry.fileBytes)));
     if (answer != QMessageBox::Yes) return;
-    emit self->aboutToDelete(entry.path);
-    QFile file(entry.path);
-    if (!file.remove())
-        emit self->noticed(tr("%1 cannot be deleted: %2").arg(entry.path, file.errorString()));
+    emit self->aboutToDelete(entry.path, [page = QPointer(self), path = entry.path] {
+        if (page) page->m_private->erase(path);
+    });
+}
+
+void ModelsPage::Private::erase(const QString& path) {
+    for (const QString& part : partsOf(path)) {
+        QFile file(part);
+        if (file.exists() && !file.remove())
+            emit self->noticed(tr("%1 cannot be deleted: %2").arg(part, file.errorString()));
+    }
     scan();
 }
 

@@ -4,6 +4,7 @@
 
 #include <QStringList>
 #include <QWidget>
+#include <functional>
 #include <memory>
 
 #include "settings/app_folders.h"
@@ -26,8 +27,9 @@ class ModelsPage : public QWidget {
 
   signals:
     void modelChosen(const QString& path);
-    /// Before a file is deleted: whoever has it loaded lets go of it.
-    void aboutToDelete(const QString& path);
+    /// Before a file is deleted: whoever has it loaded lets go of it, and then calls `go`, which
+    /// somebody must.
+    void aboutToDelete(const QString& path, const std::function<void()>& go);
     void noticed(const QString& text);
 
   protected:

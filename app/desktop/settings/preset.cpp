@@ -4,9 +4,11 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFile>
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QSaveFile>
+#include <algorithm>
 
 #include "look/engine_text.h"
 #include "settings/sampling_fields.h"
@@ -14,8 +16,11 @@
 namespace hokku::desktop {
 namespace {
 
-constexpr qint64 kMostBytes = 1 << 20;
 constexpr int kMostTokens = 1'000'000;
+constexpr qsizetype kMostBreakers = 100, kMostBreakerBytes = 40;
+const QString kOrder = QStringLiteral("order"), kBreakers = QStringLiteral("dry_breakers"),
+              kMaxTokens = QStringLiteral("max_tokens"),
+              kThoughtBudget = QStringLiteral("thought_budget");
 
 struct BuiltIn {
     Q_DECLARE_TR_FUNCTIONS(hokku::desktop::Presets)
@@ -23,12 +28,14 @@ struct BuiltIn {
 
 QVector<Preset> builtInPresets() {
     Preset standard;
+    standard.key = QStringLiteral(":standard");
     standard.name = BuiltIn::tr("Standard");
-    standard.isBuiltIn = true;
-    Preset precise = standard;
+    Preset precise;
+    precise.key = QStringLiteral(":precise");
     precise.name = BuiltIn::tr("Precise");
     precise.sampling.temperature = 0.2f;
-    Preset verse = standard;
+    Preset verse;
+    verse.key = QStringLiteral(":verse");
     verse.name = BuiltIn::tr("Verse");
     verse.systemPrompt = BuiltIn::tr(
         "You are a poet of short forms. Answer with the poem alone, in as few words as it needs.");
@@ -40,6 +47,46 @@ Error bad(const QString& where, const QString& key, const QString& expected) {
     return Error{ErrorCode::bad_format,
                  QStringLiteral("\"%1\" is not usable").arg(key).toStdString(), where.toStdString(),
                  expected.toStdString()};
+}
+
+/// A count of tokens, nothing where there is none. Errors: another value.
+Result<std::optional<uint32_t>> readTokens(const QJsonObject& object, const QString& key,
+                                           const QString& where) {
+    const QJsonValue value = object[key];
+    if (value.isUndefined() || value.isNull()) return std::optional<uint32_t>();
+    const double tokens = value.toDouble(-1);
+    if (!(tokens >= 0 && tokens <= kMostTokens))
+        return bad(where, key, QStringLiteral("0 to %1").arg(kMostTokens));
+    return std::optional(static_cast<uint32_t>(tokens));
+}
+
+/// The lists of the sampling values: where they are absent, nothing changes.
+Result<void> readLists(const QJsonObject& object, const QString& where, SamplingOptions& sampling) {
+    if (object[kOrder].isArray()) {
+        sampling.order.clear();
+        const QJsonArray steps = object[kOrder].toArray();
+        for (const QJsonValue& value : steps) {
+            const auto step = findStep(value.toString());
+            const bool isNew = step && std::find(sampling.order.begin(), sampling.order.end(),
+                                                 *step) == sampling.order.end();
+            if (!isNew) return bad(where, kOrder, QStringLiteral("names of steps, each once"));
+            sampling.order.push_back(*step);
+        }
+    }
+    if (object[kBreakers].isArray()) {
+        sampling.dry_breakers.clear();
+        const QJsonArray texts = object[kBreakers].toArray();
+        for (const QJsonValue& value : texts) {
+            const QByteArray text = value.toString().toUtf8();
+            if (text.isEmpty() || text.size() > kMostBreakerBytes || texts.size() > kMostBreakers)
+                return bad(where, kBreakers,
+                           QStringLiteral("at most %1 texts of 1 to %2 bytes")
+                               .arg(kMostBreakers)
+                               .arg(kMostBreakerBytes));
+            sampling.dry_breakers.push_back(text.toStdString());
+        }
+    }
+    return {};
 }
 
 /// The preset's file: its name, with what file systems refuse written as %XX.
@@ -61,14 +108,17 @@ Result<Preset> parsePreset(const QByteArray& json, const QString& where) {
     const QJsonObject object = document.object();
     Preset preset;
     preset.name = object[QStringLiteral("name")].toString().trimmed();
-    if (preset.name.isEmpty()) return bad(where, QStringLiteral("name"), QStringLiteral("a text"));
+    if (preset.name.isEmpty() || preset.name.startsWith(QLatin1Char(':')))
+        return bad(where, QStringLiteral("name"),
+                   QStringLiteral("a text that does not begin with a colon"));
     preset.systemPrompt = object[QStringLiteral("system_prompt")].toString();
     preset.modelPath = object[QStringLiteral("model")].toString();
-    const QJsonValue most = object[QStringLiteral("max_tokens")];
-    const double mostTokens = most.toDouble();
-    if (!most.isUndefined() && !(most.isDouble() && mostTokens >= 0 && mostTokens <= kMostTokens))
-        return bad(where, QStringLiteral("max_tokens"), QStringLiteral("0 to %1").arg(kMostTokens));
-    preset.maxTokens = static_cast<uint32_t>(mostTokens);
+    const auto most = readTokens(object, kMaxTokens, where);
+    if (!most.ok()) return most.error();
+    preset.maxTokens = most->value_or(0);
+    const auto budget = readTokens(object, kThoughtBudget, where);
+    if (!budget.ok()) return budget.error();
+    preset.thoughtBudget = *budget;
     for (const SamplingField& field : samplingFields()) {
         const QString key = QLatin1String(field.key);
         const QJsonValue value = object[key];
@@ -78,6 +128,9 @@ Result<Preset> parsePreset(const QByteArray& json, const QString& where) {
             return bad(where, key, QStringLiteral("%1 to %2").arg(field.least).arg(field.most));
         field.set(preset.sampling, number);
     }
+    const Result<void> lists = readLists(object, where, preset.sampling);
+    if (!lists.ok()) return lists.error();
+    preset.key = preset.name;
     return preset;
 }
 
@@ -85,12 +138,20 @@ QByteArray presetToJson(const Preset& preset) {
     QJsonObject object{{QStringLiteral("name"), preset.name},
                        {QStringLiteral("system_prompt"), preset.systemPrompt},
                        {QStringLiteral("model"), preset.modelPath},
-                       {QStringLiteral("max_tokens"), static_cast<qint64>(preset.maxTokens)}};
+                       {kMaxTokens, static_cast<qint64>(preset.maxTokens)}};
+    if (preset.thoughtBudget)
+        object.insert(kThoughtBudget, static_cast<qint64>(*preset.thoughtBudget));
     for (const SamplingField& field : samplingFields()) {
         // As few digits as the field shows, so that 0.8f is not written as 0.800000011920929.
         const QString digits = QString::number(field.get(preset.sampling), 'f', field.decimals);
         object.insert(QLatin1String(field.key), digits.toDouble());
     }
+    QJsonArray order, breakers;
+    for (const SamplerStep step : preset.sampling.order) order.append(stepKey(step));
+    for (const std::string& text : preset.sampling.dry_breakers)
+        breakers.append(QString::fromStdString(text));
+    object.insert(kOrder, order);
+    object.insert(kBreakers, breakers);
     return QJsonDocument(object).toJson();
 }
 
@@ -100,7 +161,7 @@ PresetList readPresets(const QString& folder) {
     for (const QFileInfo& info :
          QDir(folder).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
         QFile file(info.filePath());
-        if (info.size() > kMostBytes || !file.open(QIODevice::ReadOnly)) {
+        if (info.size() > kMostPresetBytes || !file.open(QIODevice::ReadOnly)) {
             list.problems.append(info.fileName() + QStringLiteral(": ") + file.errorString());
             continue;
         }

@@ -6,6 +6,7 @@
 #include <QString>
 #include <QStringList>
 #include <QVector>
+#include <optional>
 
 #include "hokku/result.h"
 #include "hokku/sampling.h"
@@ -13,13 +14,19 @@
 namespace hokku::desktop {
 
 struct Preset {
+    /// By which chats remember it, in whatever language: ":precise" of a built-in one, the name of
+    /// the others.
+    QString key;
     QString name;  ///< Also the file's name, made safe for every file system.
     QString systemPrompt;
     QString modelPath;  ///< Empty: any.
     SamplingOptions sampling;
-    uint32_t maxTokens = 0;  ///< 0: until the context is full.
-    bool isBuiltIn = false;
+    uint32_t maxTokens = 0;                 ///< 0: until the context is full.
+    std::optional<uint32_t> thoughtBudget;  ///< Tokens of thoughts; absent: no limit.
+    [[nodiscard]] bool isBuiltIn() const { return key.startsWith(QLatin1Char(':')); }
 };
+
+inline constexpr qint64 kMostPresetBytes = 1 << 20;
 
 /// Errors : io, bad_format naming file, key, value and what is allowed.
 Result<Preset> parsePreset(const QByteArray& json, const QString& where);

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sampling values that a person can set: their names in files, their words on the screen and
-// what is allowed. Presets and the settings page both read this table.
+// what is allowed. Presets and their editor both read this table.
 #pragma once
 
 #include <QString>
 #include <QVector>
+#include <optional>
 
 #include "hokku/sampling.h"
 
 namespace hokku::desktop {
 
+/// Where a value stands in the editor: `basic` is always seen, the others are unfolded.
+enum class SamplingGroup { basic, choice, repetition, variety, mirostat, draw };
+
 struct SamplingField {
     const char* key;  ///< In JSON.
+    SamplingGroup group;
     QString name, help;
+    QString leastName;  ///< What the least value means ("off"); empty: nothing but itself.
     double least, most, step;
     int decimals;
     double (*get)(const SamplingOptions& options);
@@ -21,5 +27,15 @@ struct SamplingField {
 
 /// In the language that is chosen at the call.
 QVector<SamplingField> samplingFields();
+QString samplingGroupName(SamplingGroup group);
+
+/// "top_k": the names of the steps in files, and those on the screen.
+QString stepKey(SamplerStep step);
+std::optional<SamplerStep> findStep(const QString& key);
+QString stepName(SamplerStep step);
+
+/// Texts that end a repetition, on one line: separated by spaces, with \n, \t, \s and \\ within.
+QString breakersToText(const std::vector<std::string>& breakers);
+std::vector<std::string> breakersFromText(const QString& text);
 
 }  // namespace hokku::desktop

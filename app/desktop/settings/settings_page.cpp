@@ -4,25 +4,19 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDesktopServices>
-#include <QDoubleSpinBox>
 #include <QEvent>
-#include <QFile>
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QHBoxLayout>
-#include <QInputDialog>
 #include <QLabel>
-#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSpinBox>
 #include <QUrl>
 #include <QVBoxLayout>
 
-#include "look/engine_text.h"
 #include "look/page_parts.h"
 #include "look/theme.h"
-#include "settings/sampling_fields.h"
+#include "settings/preset_editor.h"
 
 namespace hokku::desktop {
 namespace {
@@ -38,44 +32,28 @@ QLabel* heading(const QString& text) {
 }  // namespace
 
 struct SettingsPage::Private {
-    Private(SettingsPage* page, const AppFolders& appFolders, Settings& appSettings)
-        : self(page), folders(appFolders), settings(appSettings) {}
+    Private(SettingsPage* page, const AppFolders& appFolders, Settings& appSettings,
+            PresetLibrary& library)
+        : self(page), folders(appFolders), settings(appSettings), presets(library) {}
 
     void build();
     void addAppearance(QVBoxLayout* column);
     void addEngine(QVBoxLayout* column);
     void addPresets(QVBoxLayout* column);
     void addStorage(QVBoxLayout* column);
-    void addPresetButtons(QVBoxLayout* column);
-    void readPresetList();
-    void showPreset(int index);
-    void presetEdited();
-    void savePresetAs();
-    void importPreset();
-    void exportPreset();
-    void removePreset();
-    template <class T>
-    bool check(const Result<T>& result) {
-        if (!result.ok()) emit self->noticed(errorText(result.error()));
-        return result.ok();
-    }
+    void addConversations(QVBoxLayout* column);
 
     SettingsPage* self;
     AppFolders folders;
     Settings& settings;
+    PresetLibrary& presets;
     QScrollArea* area = nullptr;
-    QVector<Preset> presets;
-    Preset current;
-    QComboBox* presetBox = nullptr;
-    QPlainTextEdit* systemPrompt = nullptr;
-    QSpinBox* maxTokens = nullptr;
-    QVector<QPair<SamplingField, QDoubleSpinBox*>> fields;
-    QPushButton* deleteButton = nullptr;
-    bool isFilling = false;
+    PresetEditor* editor = nullptr;
 };
 
-SettingsPage::SettingsPage(const AppFolders& folders, Settings& settings, QWidget* parent)
-    : QWidget(parent), m_private(std::make_unique<Private>(this, folders, settings)) {
+SettingsPage::SettingsPage(const AppFolders& folders, Settings& settings, PresetLibrary& presets,
+                           QWidget* parent)
+    : QWidget(parent), m_private(std::make_unique<Private>(this, folders, settings, presets)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     m_private->area = makePageArea();
@@ -88,12 +66,15 @@ SettingsPage::SettingsPage(const AppFolders& folders, Settings& settings, QWidge
 
 SettingsPage::~SettingsPage() = default;
 
-Preset SettingsPage::currentPreset() const {
-    return m_private->current;
+void SettingsPage::showPreset(const QString& key) {
+    m_private->editor->show(key);
 }
 
 void SettingsPage::changeEvent(QEvent* event) {
-    if (event->type() == QEvent::LanguageChange) m_private->build();
+    if (event->type() == QEvent::LanguageChange) {
+        m_private->presets.reread();
+        m_private->build();
+    }
     QWidget::changeEvent(event);
 }
 
@@ -104,11 +85,11 @@ void SettingsPage::Private::build() {
     QVBoxLayout* column = makeReadingColumn(*area, 0);
     addAppearance(column);
     addPresets(column);
+    addConversations(column);
     addEngine(column);
     addStorage(column);
     column->addStretch(1);
     alignForms(*area);
-    readPresetList();
 }
 
 void SettingsPage::Private::addAppearance(QVBoxLayout* column) {
@@ -147,11 +128,6 @@ void SettingsPage::Private::addAppearance(QVBoxLayout* column) {
     addFormRow(*form, tr("Language"), tr("Of the app; models answer in the language you write"),
                language);
     column->addLayout(form);
-    auto* notify = new QCheckBox(tr("Tell me when a reply has ended while I am elsewhere"));
-    notify->setChecked(settings.notifyWhenDone());
-    QObject::connect(notify, &QCheckBox::toggled, self,
-                     [this](bool on) { settings.setNotifyWhenDone(on); });
-    column->addWidget(notify);
 }
 
 void SettingsPage::Private::addPresets(QVBoxLayout* column) {
@@ -159,55 +135,35 @@ void SettingsPage::Private::addPresets(QVBoxLayout* column) {
     column->addWidget(makeRemark(
         tr("A preset is a system prompt with sampling values. Changes hold for the next replies; "
            "save them under a name to keep them.")));
-    auto* form = new QFormLayout;
-    presetBox = new QComboBox;
-    presetBox->setObjectName(QStringLiteral("presetBox"));
-    QObject::connect(presetBox, &QComboBox::activated, self,
-                     [this](int index) { showPreset(index); });
-    addFormRow(*form, tr("Preset"), tr("Used for new chats and the next replies"), presetBox);
-
-    systemPrompt = new QPlainTextEdit;
-    systemPrompt->setObjectName(QStringLiteral("systemPromptEdit"));
-    systemPrompt->setTabChangesFocus(true);
-    systemPrompt->setFixedHeight(5 * Theme::instance().textFont().pointSize() * 2);
-    QObject::connect(systemPrompt, &QPlainTextEdit::textChanged, self, [this] { presetEdited(); });
-    addFormRow(*form, tr("System prompt"), tr("What the model is told before every conversation"),
-               systemPrompt);
-    maxTokens = new QSpinBox;
-    maxTokens->setRange(0, 1'000'000);
-    maxTokens->setSpecialValueText(tr("until it ends"));
-    QObject::connect(maxTokens, &QSpinBox::valueChanged, self, [this] { presetEdited(); });
-    addFormRow(*form, tr("Longest reply"), tr("In tokens; most words are one or two"), maxTokens);
-
-    fields.clear();
-    for (const SamplingField& field : samplingFields()) {
-        auto* box = new QDoubleSpinBox;
-        box->setObjectName(QLatin1String(field.key));
-        box->setDecimals(field.decimals);
-        box->setRange(field.least, field.most);
-        box->setSingleStep(field.step);
-        QObject::connect(box, &QDoubleSpinBox::valueChanged, self, [this] { presetEdited(); });
-        addFormRow(*form, field.name, field.help, box);
-        fields.append({field, box});
-    }
-    column->addLayout(form);
-    addPresetButtons(column);
+    editor = new PresetEditor(presets, settings);
+    QObject::connect(editor, &PresetEditor::noticed, self, &SettingsPage::noticed);
+    column->addWidget(editor);
 }
 
-void SettingsPage::Private::addPresetButtons(QVBoxLayout* column) {
-    auto* row = new QHBoxLayout;
-    const auto add = [&](const QString& text, auto action) {
-        auto* button = new QPushButton(text);
-        QObject::connect(button, &QPushButton::clicked, self, action);
-        row->addWidget(button);
-        return button;
-    };
-    add(tr("Save as…"), [this] { savePresetAs(); });
-    add(tr("Import…"), [this] { importPreset(); });
-    add(tr("Export…"), [this] { exportPreset(); });
-    deleteButton = add(tr("Delete"), [this] { removePreset(); });
-    row->addStretch(1);
-    column->addLayout(row);
+void SettingsPage::Private::addConversations(QVBoxLayout* column) {
+    column->addWidget(heading(tr("Conversations")));
+    auto* form = new QFormLayout;
+    auto* overflow = new QComboBox;
+    overflow->setObjectName(QStringLiteral("overflowBox"));
+    overflow->addItem(tr("Stop and ask me"), static_cast<int>(Overflow::stop));
+    overflow->addItem(tr("Leave out the oldest turns"), static_cast<int>(Overflow::drop_oldest));
+    overflow->addItem(tr("Summarise the oldest turns"), static_cast<int>(Overflow::summarise));
+    overflow->addItem(tr("Enlarge it if the memory allows"), static_cast<int>(Overflow::grow));
+    overflow->setCurrentIndex(overflow->findData(static_cast<int>(settings.overflow())));
+    QObject::connect(overflow, &QComboBox::activated, self, [this, overflow] {
+        settings.setOverflow(static_cast<Overflow>(overflow->currentData().toInt()));
+    });
+    addFormRow(*form, tr("When the context is full"),
+               tr("What happens when a conversation is longer than the model can read; the chat "
+                  "says what was done"),
+               overflow);
+    column->addLayout(form);
+    auto* notify = new QCheckBox(tr("Tell me when a reply has ended while I am elsewhere"));
+    notify->setObjectName(QStringLiteral("notifyBox"));
+    notify->setChecked(settings.notifyWhenDone());
+    QObject::connect(notify, &QCheckBox::toggled, self,
+                     [this](bool on) { settings.setNotifyWhenDone(on); });
+    column->addWidget(notify);
 }
 
 void SettingsPage::Private::addEngine(QVBoxLayout* column) {
@@ -239,21 +195,6 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     type->setCurrentIndex(qMax(0, type->findData(settings.kvType())));
     QObject::connect(type, &QComboBox::activated, self,
                      [this, type] { settings.setKvType(type->currentData().toString()); });
-    auto* overflow = new QComboBox;
-    overflow->setObjectName(QStringLiteral("overflowBox"));
-    overflow->addItem(tr("Stop and ask me"), static_cast<int>(Overflow::stop));
-    overflow->addItem(tr("Leave out the oldest turns"), static_cast<int>(Overflow::drop_oldest));
-    overflow->addItem(tr("Summarise the oldest turns"), static_cast<int>(Overflow::summarise));
-    overflow->addItem(tr("Enlarge it if the memory allows"), static_cast<int>(Overflow::grow));
-    overflow->setCurrentIndex(overflow->findData(static_cast<int>(settings.overflow())));
-    QObject::connect(overflow, &QComboBox::activated, self, [this, overflow] {
-        settings.setOverflow(static_cast<Overflow>(overflow->currentData().toInt()));
-    });
-    addFormRow(
-        *form, tr("When the context is full"),
-        tr("What happens when a conversation is longer than the model can read; the chat says "
-           "what was done"),
-        overflow);
     addFormRow(*form, tr("Memory of the conversation"),
                tr("How precisely the model keeps what it has read (its key-value cache)"), type);
     column->addLayout(form);
@@ -281,81 +222,6 @@ void SettingsPage::Private::addStorage(QVBoxLayout* column) {
     row->addWidget(open);
     row->addStretch(1);
     column->addLayout(row);
-}
-
-void SettingsPage::Private::readPresetList() {
-    const PresetList list = readPresets(folders.presets());
-    presets = list.presets;
-    presetBox->clear();
-    for (const Preset& preset : presets) presetBox->addItem(preset.name);
-    const QString chosen = settings.value(QStringLiteral("preset")).toString();
-    showPreset(qMax(0, presetBox->findText(chosen)));
-    for (const QString& problem : list.problems) emit self->noticed(problem);
-}
-
-void SettingsPage::Private::showPreset(int index) {
-    isFilling = true;
-    current = presets[index];
-    presetBox->setCurrentIndex(index);
-    systemPrompt->setPlainText(current.systemPrompt);
-    maxTokens->setValue(static_cast<int>(current.maxTokens));
-    for (const auto& [field, box] : fields) box->setValue(field.get(current.sampling));
-    deleteButton->setEnabled(!current.isBuiltIn);
-    isFilling = false;
-    settings.setValue(QStringLiteral("preset"), current.name);
-    emit self->presetChanged(current);
-}
-
-void SettingsPage::Private::presetEdited() {
-    if (isFilling) return;
-    current.systemPrompt = systemPrompt->toPlainText();
-    current.maxTokens = static_cast<uint32_t>(maxTokens->value());
-    for (const auto& [field, box] : fields) field.set(current.sampling, box->value());
-    emit self->presetChanged(current);
-}
-
-void SettingsPage::Private::savePresetAs() {
-    const QString name =
-        QInputDialog::getText(self, tr("Save the preset"), tr("Name"), QLineEdit::Normal,
-                              current.isBuiltIn ? QString() : current.name)
-            .trimmed();
-    if (name.isEmpty()) return;
-    Preset saved = current;
-    saved.name = name;
-    saved.isBuiltIn = false;
-    if (!check(writePreset(folders.presets(), saved))) return;
-    settings.setValue(QStringLiteral("preset"), name);
-    readPresetList();
-}
-
-void SettingsPage::Private::importPreset() {
-    const QString path =
-        QFileDialog::getOpenFileName(self, tr("Import a preset"), {}, tr("Presets (*.json)"));
-    if (path.isEmpty()) return;
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly)) {
-        emit self->noticed(tr("%1 cannot be read: %2").arg(path, file.errorString()));
-        return;
-    }
-    const Result<Preset> preset = parsePreset(file.readAll(), path);
-    if (!check(preset) || !check(writePreset(folders.presets(), *preset))) return;
-    settings.setValue(QStringLiteral("preset"), preset->name);
-    readPresetList();
-}
-
-void SettingsPage::Private::exportPreset() {
-    const QString path = QFileDialog::getSaveFileName(self, tr("Export the preset"),
-                                                      current.name + QStringLiteral(".json"));
-    if (path.isEmpty()) return;
-    QFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(presetToJson(current)) < 0)
-        emit self->noticed(tr("%1 cannot be written: %2").arg(path, file.errorString()));
-}
-
-void SettingsPage::Private::removePreset() {
-    if (current.isBuiltIn || !check(deletePreset(folders.presets(), current))) return;
-    settings.setValue(QStringLiteral("preset"), QString());
-    readPresetList();
 }
 
 }  // namespace hokku::desktop

@@ -6,24 +6,23 @@
 #include <memory>
 
 #include "settings/app_folders.h"
-#include "settings/preset.h"
+#include "settings/preset_library.h"
 #include "settings/settings.h"
 
 namespace hokku::desktop {
 
-/// Threads: the UI thread. `settings` must outlive it.
+/// Threads: the UI thread. `settings` and `presets` must outlive it.
 class SettingsPage : public QWidget {
     Q_OBJECT
 
   public:
-    SettingsPage(const AppFolders& folders, Settings& settings, QWidget* parent = nullptr);
+    SettingsPage(const AppFolders& folders, Settings& settings, PresetLibrary& presets,
+                 QWidget* parent = nullptr);
     ~SettingsPage() override;
 
-    /// The preset that new chats use.
-    [[nodiscard]] Preset currentPreset() const;
+    void showPreset(const QString& key);
 
   signals:
-    void presetChanged(const hokku::desktop::Preset& preset);
     void noticed(const QString& text);
 
   protected:

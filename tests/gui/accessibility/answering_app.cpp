@@ -35,6 +35,6 @@ int main(int argc, char** argv) {
     MainWindow window(
         {.folders = *folders, .settings = settings, .store = **store, .generator = generator});
     window.show();
-    window.loadModel(QStringLiteral("fake.gguf"));
+    window.loadModel(QStringLiteral("./fake.gguf"));
     return QApplication::exec();
 }

@@ -2,6 +2,7 @@
 // AppFixture: the parts of the app over the fake model, in a folder of their own.
 #pragma once
 
+#include <QFile>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -45,6 +46,13 @@ struct AppFixture {
         auto opened = desktop::ChatStore::open(folders.chatsFile());
         REQUIRE(opened.ok());
         store = std::move(*opened);
+    }
+    /// A file of this name in the folder; what is in it does not matter to the fake.
+    [[nodiscard]] QString modelFile(const char* name = "fake.gguf") const {
+        const QString path = folder.path() + QLatin1Char('/') + QLatin1String(name);
+        QFile file(path);
+        REQUIRE(file.open(QIODevice::WriteOnly));
+        return path;
     }
     void answer(const std::string& text) { control->script = answering(text); }
     void loadModel() {

@@ -24,8 +24,11 @@ struct WindowFixture : AppFixture {
         window = std::make_unique<desktop::MainWindow>(desktop::MainWindowParts{
             .folders = folders, .settings = *settings, .store = *store, .generator = *generator});
         window->show();
+        load(modelFile());
+    }
+    void load(const QString& path) {
         QSignalSpy ready(generator.get(), &qt::Generator::modelReady);
-        window->loadModel(QStringLiteral("fake.gguf"));
+        window->loadModel(path);
         REQUIRE(ready.wait(kPatienceMs));
     }
     template <class Widget>

@@ -124,6 +124,6 @@ int main(int argc, char** argv) {
             person.act();
         },
         Qt::SingleShotConnection);
-    window.loadModel(QStringLiteral("fake.gguf"));
+    window.loadModel(QStringLiteral("./fake.gguf"));
     return QApplication::exec();
 }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "application/model_control.h"
+
+#include <QFileInfo>
+
+#include "hokku/library.h"
+
+namespace hokku::desktop {
+namespace {
+
+QString fromPath(const std::filesystem::path& path) {
+    return QString::fromStdU16String(path.u16string());
+}
+
+}  // namespace
+
+ModelControl::ModelControl(Settings& settings, qt::Generator& generator, QObject* parent)
+    : QObject(parent), m_settings(settings), m_generator(generator) {
+    connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
+        m_settings.setModelPath(fromPath(info.path));
+        settle();
+    });
+    connect(&generator, &qt::Generator::loadFailed, this, [this](const Error& error) {
+        const QString name = QFileInfo(m_loadingPath).fileName();
+        settle();
+        if (error.code != ErrorCode::cancelled) emit failed(name, error);
+    });
+    connect(&generator, &qt::Generator::unloaded, this, &ModelControl::settle);
+    connect(&settings, &Settings::engineChanged, this, [this] {
+        if (!wantedPath().isEmpty()) load(wantedPath());
+    });
+}
+
+void ModelControl::load(const QString& nameOrPath) {
+    // UTF-8 for the engine, UTF-16 for Qt; both know the file by the same name.
+    const auto resolved = hokku::resolve_model(nameOrPath.toStdString());
+    if (!resolved.ok()) {
+        emit failed(nameOrPath, resolved.error());
+        return;
+    }
+    LoadOptions options;
+    options.path = *resolved;
+    if (m_settings.contextTokens() > 0)
+        options.context_tokens = static_cast<uint32_t>(m_settings.contextTokens());
+    options.num_threads = static_cast<uint32_t>(m_settings.numThreads());
+    options.use_mapping = m_settings.useMapping();
+    options.kv_type = find_kv_type(m_settings.kvType().toStdString()).value_or(KvType::f32);
+    m_loadingPath = fromPath(options.path);
+    m_generator.load(options);
+    emit started();
+}
+
+void ModelControl::letGo(const QString& path, const std::function<void()>& then) {
+    m_releases.append({path, then});
+    letGoOfNext();
+}
+
+QString ModelControl::loadedPath() const {
+    return m_generator.model() ? fromPath(m_generator.model()->path) : QString();
+}
+
+QString ModelControl::wantedPath() const {
+    return m_loadingPath.isEmpty() ? loadedPath() : m_loadingPath;
+}
+
+bool ModelControl::isSameFile(const QString& a, const QString& b) {
+    if (a == b) return true;
+    const QString real = QFileInfo(a).canonicalFilePath();
+    return !real.isEmpty() && real == QFileInfo(b).canonicalFilePath();
+}
+
+void ModelControl::settle() {
+    m_loadingPath.clear();
+    emit settled();
+    letGoOfNext();
+}
+
+void ModelControl::letGoOfNext() {
+    while (!m_releases.isEmpty()) {
+        const QString path = m_releases.first().path;
+        if (m_generator.isLoading()) {
+            // A load has the file before open until its end; settle() comes back here.
+            if (isSameFile(m_loadingPath, path)) m_generator.cancelLoad();
+            return;
+        }
+        if (isSameFile(loadedPath(), path)) {
+            if (isSameFile(m_settings.modelPath(), path)) m_settings.setModelPath({});
+            m_generator.unload();
+            return;
+        }
+        m_releases.takeFirst().then();
+    }
+}
+
+}  // namespace hokku::desktop

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// ModelControl: which model is loaded: by name or path, with the settings of the person, and let
+// go of before its file is deleted.
+#pragma once
+
+#include <QObject>
+#include <QVector>
+#include <functional>
+
+#include "hokku/qt/generator.h"
+#include "settings/settings.h"
+
+namespace hokku::desktop {
+
+/// Threads: the UI thread; nothing here waits. `settings` and `generator` must outlive it.
+class ModelControl : public QObject {
+    Q_OBJECT
+
+  public:
+    ModelControl(Settings& settings, qt::Generator& generator, QObject* parent = nullptr);
+
+    /// A path, a name in the library, or nothing for the starter model.
+    void load(const QString& nameOrPath);
+    /// Runs `then` as soon as the file is neither loaded nor being loaded.
+    void letGo(const QString& path, const std::function<void()>& then);
+    /// Empty: there is none.
+    [[nodiscard]] QString loadedPath() const;
+    /// That of the model that is being loaded, else that of the one that is there.
+    [[nodiscard]] QString wantedPath() const;
+
+    [[nodiscard]] static bool isSameFile(const QString& a, const QString& b);
+
+  signals:
+    void started();
+    /// Nothing is loading any more: loadedPath() is what there is.
+    void settled();
+    /// `name`: of the model, as it was asked for.
+    void failed(const QString& name, const hokku::Error& error);
+
+  private:
+    void settle();
+    void letGoOfNext();
+
+    struct Release {
+        QString path;
+        std::function<void()> then;
+    };
+    Settings& m_settings;
+    qt::Generator& m_generator;
+    QString m_loadingPath;
+    QVector<Release> m_releases;
+};
+
+}  // namespace hokku::desktop

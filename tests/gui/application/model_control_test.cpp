@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "application/model_control.h"
+
+#include <QLabel>
+#include <QPushButton>
+
+#include "application/header_bar.h"
+#include "conversations/sidebar.h"
+#include "gui/application/window_fixture.h"
+#include "gui/support/catch_qt.h"
+#include "hokku/library.h"
+#include "models/models_page.h"
+
+using namespace hokku;
+using namespace hokku::desktop;
+using namespace hokku::testing;
+
+namespace {
+
+struct ControlFixture : AppFixture {
+    Settings settings{folders.settingsFile};
+    ModelControl control{settings, *generator};
+    QSignalSpy settled{&control, &ModelControl::settled};
+
+    void load(const QString& path) {
+        control.load(path);
+        REQUIRE(settled.wait(kPatienceMs));
+    }
+};
+
+/// What the bar between conversation and composer says; empty: nothing.
+QString noticeOf(WindowFixture& f) {
+    auto* text = f.find<QLabel>("noticeText");
+    return text->isVisible() ? text->text() : QString();
+}
+
+QPushButton* noticeButton(WindowFixture& f, const char* text) {
+    for (auto* button : f.find<QFrame>("notice")->findChildren<QPushButton*>())
+        if (!button->isHidden() && button->text() == QLatin1String(text)) return button;
+    return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("ModelControl: a model is unloaded before its file goes", "[gui][quick]") {
+    ControlFixture f;
+    const QString path = f.modelFile();
+    f.load(path);
+    REQUIRE(f.AppFixture::control->num_models == 1);
+    int numLeft = -1;
+    f.control.letGo(path, [&] { numLeft = f.AppFixture::control->num_models; });
+    CHECK(numLeft == -1);  // nothing waits
+    REQUIRE(QTest::qWaitFor([&] { return numLeft >= 0; }, kPatienceMs));
+    CHECK(numLeft == 0);
+    CHECK(f.control.loadedPath().isEmpty());
+    CHECK(f.settings.modelPath().isEmpty());
+}
+
+TEST_CASE("ModelControl: a load of the file ends before it goes", "[gui][quick]") {
+    ControlFixture f;
+    const QString other = f.modelFile("other.gguf"), path = f.modelFile();
+    f.load(other);
+    f.AppFixture::control->load_time = std::chrono::milliseconds(5000);
+    f.control.load(path);
+    QElapsedTimer clock;
+    clock.start();
+    bool isGone = false;
+    f.control.letGo(path, [&] { isGone = true; });
+    REQUIRE(QTest::qWaitFor([&] { return isGone; }, kPatienceMs));
+    CHECK(clock.elapsed() < 2000);
+    CHECK_FALSE(f.generator->isLoading());
+    CHECK(f.control.loadedPath() == other);
+}
+
+TEST_CASE("ModelControl: a file that nobody has loaded goes at once", "[gui][quick]") {
+    ControlFixture f;
+    f.load(f.modelFile());
+    bool isGone = false;
+    f.control.letGo(f.modelFile("other.gguf"), [&] { isGone = true; });
+    CHECK(isGone);
+    CHECK(f.AppFixture::control->num_models == 1);
+}
+
+TEST_CASE("ModelControl: a name that is not in the library is told with what there is",
+          "[gui][quick]") {
+    ControlFixture f;
+    QSignalSpy failed(&f.control, &ModelControl::failed);
+    f.control.load(QStringLiteral("no-such-model"));
+    REQUIRE(failed.size() == 1);
+    const auto error = failed.first()[1].value<Error>();
+    const auto own = resolve_model("no-such-model");
+    REQUIRE_FALSE(own.ok());
+    CHECK(error.message() == own.error().message());
+    CHECK_FALSE(f.generator->isLoading());
+}
+
+TEST_CASE("MainWindow: a model that cannot be found is told with the engine's reason",
+          "[gui][quick]") {
+    WindowFixture f;
+    f.window->loadModel(QStringLiteral("no-such-model"));
+    const auto own = resolve_model("no-such-model");
+    CHECK(noticeOf(f).contains(QString::fromStdString(own.error().message())));
+    CHECK(f.generator->model().has_value());  // the one before stays
+}
+
+TEST_CASE("MainWindow: deleting the loaded model lets go of it first", "[gui][quick]") {
+    WindowFixture f;
+    auto* page = f.window->findChild<ModelsPage*>();
+    REQUIRE(page != nullptr);
+    int numLeft = -1;
+    emit page->aboutToDelete(f.modelFile(), [&] { numLeft = f.control->num_models; });
+    REQUIRE(QTest::qWaitFor([&] { return numLeft >= 0; }, kPatienceMs));
+    CHECK(numLeft == 0);
+    f.type("Hello");
+    CHECK_FALSE(f.find<QToolButton>("sendButton")->isEnabled());
+}
+
+TEST_CASE("MainWindow: a conversation remembers its model and offers it", "[gui][quick]") {
+    WindowFixture f;
+    const QString first = f.modelFile(), second = f.modelFile("second.gguf");
+    f.say("Hello");
+    const ChatId chat = f.window->session().chat();
+    CHECK(f.store->chat(chat)->modelPath == first);
+    f.load(second);
+    auto* sidebar = f.window->findChild<Sidebar*>();
+    emit sidebar->newChatRequested(false);
+    CHECK(noticeOf(f).isEmpty());
+    emit sidebar->chatSelected(chat);
+    CHECK(noticeOf(f).contains(QStringLiteral("fake")));
+    QPushButton* button = noticeButton(f, "Load it");
+    REQUIRE(button != nullptr);
+    QSignalSpy ready(f.generator.get(), &qt::Generator::modelReady);
+    button->click();
+    REQUIRE(ready.wait(kPatienceMs));
+    CHECK(f.generator->model()->path == first.toStdString());
+
+    SECTION("it says when the file is gone") {
+        f.load(second);
+        REQUIRE(QFile::remove(first));
+        emit sidebar->chatSelected(chat);
+        CHECK(noticeOf(f).contains(QStringLiteral("no longer there")));
+        CHECK(noticeButton(f, "Load it") == nullptr);
+        f.say("Go on");
+        CHECK(f.store->chat(chat)->modelPath == second);
+    }
+    SECTION("going on with another one makes that the conversation's") {
+        f.load(second);
+        f.say("Go on");
+        CHECK(f.store->chat(chat)->modelPath == second);
+    }
+}
+
+TEST_CASE("HeaderBar: long titles give way to the model and its device", "[gui][quick]") {
+    application();
+    HeaderBar header;
+    header.resize(700, 52);
+    ModelInfo model;
+    model.path = "/models/" + std::string(80, 'm') + ".gguf";
+    model.device = "CPU avx512, 2 threads";
+    header.setModel(model);
+    header.setTitle(QString(300, QLatin1Char('W')));
+    header.show();
+    QTest::qWait(1);
+    auto* title = header.findChild<QLabel*>(QStringLiteral("heading"));
+    auto* badge = header.findChild<QLabel*>(QStringLiteral("faint"));
+    auto* button = header.findChild<QToolButton*>(QStringLiteral("modelButton"));
+    auto* settings = header.findChild<QToolButton*>(QStringLiteral("settingsButton"));
+    for (const int width : {360, 500, 700, 1400}) {
+        header.resize(width, 52);
+        QTest::qWait(1);
+        INFO(width);
+        CHECK(header.width() == width);  // nothing asks for more
+        CHECK(title->geometry().right() < badge->x());
+        CHECK(badge->geometry().right() < button->x());
+        CHECK(button->geometry().right() < settings->x());
+        CHECK(settings->geometry().right() < width);
+        CHECK(badge->width() > 20);
+    }
+    CHECK(badge->width() >= badge->fontMetrics().horizontalAdvance(badge->text()));
+    CHECK(title->text().size() == 300);  // for screen readers
+}
