@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run as a test: checks the objects that are compiled with extra instruction set flags.
-#   cmake -DNM=nm -DOBJECT_LIST=FILE -P CheckIsaObjects.cmake
+#   cmake -DNM=nm -DOBJECT_LIST=FILE [-DOBJDUMP=objdump] -P CheckIsaObjects.cmake
 # OBJECT_LIST names one object a line; those in a folder avx2 or avx512 are checked. Each must
 # export exactly one function and hold no weak symbol: of several weak copies the linker keeps any,
-# and code for old CPUs would then run the one built for new CPUs.
+# and code for old CPUs would then run the one built for new CPUs. With OBJDUMP (on Windows), none may
+# move wide vectors to or from memory that must be aligned, as the stack there is not.
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${OBJECT_LIST} objects)
 list(FILTER objects INCLUDE REGEX "/avx(2|512)/[^/]*$")
@@ -24,6 +25,15 @@ foreach(object IN LISTS objects)
             math(EXPR num_exported "${num_exported} + 1")
         endif()
     endforeach()
+    if(OBJDUMP)
+        execute_process(COMMAND ${OBJDUMP} -d --no-show-raw-insn ${object} OUTPUT_VARIABLE code
+                        COMMAND_ERROR_IS_FATAL ANY)
+        string(REGEX MATCHALL "vmov(ap|dqa)[a-z0-9]* [^\n]*" moves "${code}")
+        list(FILTER moves INCLUDE REGEX "[yz]mm.*\\(|\\(.*[yz]mm")
+        foreach(move IN LISTS moves)
+            string(APPEND faults "\n  ${object}: aligned move: ${move}")
+        endforeach()
+    endif()
     if(NOT num_exported EQUAL 1)
         string(APPEND faults "\n  ${object}: exports ${num_exported} symbols instead of one")
     endif()

@@ -4,6 +4,13 @@
 
 find_package(Threads REQUIRED)
 
+# What differs from system to system is in files *_posix.cpp and *_windows.cpp, one pair a concern.
+if(WIN32)
+    set(HOKKU_SYSTEM windows)
+else()
+    set(HOKKU_SYSTEM posix)
+endif()
+
 add_library(hokku_flags INTERFACE)
 target_compile_features(hokku_flags INTERFACE cxx_std_20)
 target_compile_options(hokku_flags INTERFACE
@@ -12,6 +19,17 @@ target_compile_options(hokku_flags INTERFACE
     # GCC 12 sees overlaps in "text" + std::string that are not there (GCC bugs 105329, 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<BOOL:${HOKKU_WARNINGS_AS_ERRORS}>:-Werror>)
+if(WIN32)
+    target_compile_definitions(hokku_flags INTERFACE WIN32_LEAN_AND_MEAN NOMINMAX)
+endif()
+
+# For executables without Qt. On Windows: one file that runs by itself, with as much stack in each
+# thread as Linux gives.
+add_library(hokku_program INTERFACE)
+if(WIN32)
+    target_link_options(hokku_program INTERFACE -static -Wl,--stack,8388608)
+endif()
+
 if(HOKKU_SANITIZE)
     list(JOIN HOKKU_SANITIZE "," _hokku_sanitizers)
     # GCC documents -Wmaybe-uninitialized as unreliable beside -fsanitize: it warns of the standard

@@ -126,7 +126,7 @@ int bench(BenchOptions options) {
         "%s on %s\n  prefill    %8.1f tok/s (%u tokens)\n  decode     %8.2f tok/s (%u "
         "tokens)\n  load       %8.3f s\n  memory     %8.0f MB at most\n  reads      %8.1f "
         "MB a token, %.1f of %.1f GB/s (%.0f %%)\n",
-        info.path.stem().c_str(), info.device.c_str(), measured->prefill_tok_s,
+        info.path.stem().string().c_str(), info.device.c_str(), measured->prefill_tok_s,
         options.prompt_tokens, measured->decode_tok_s, options.decode_tokens, info.load_ms / 1e3,
         measured->peak_memory_mb, static_cast<double>(info.bytes_per_token) / 1e6, needed_gb_s,
         measured->read_bandwidth_gb_s, 100 * share);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "model_options.h"
 #include "sampling_flags.h"
 #include "session.h"
+#include "terminal.h"
 
 namespace hokku::cli {
 
@@ -157,7 +156,7 @@ class Chat {
             if (!is_interactive_) gap_ = "\n";
         }
         save_conversation();
-        if (isatty(STDERR_FILENO) != 0)
+        if (is_terminal(Stream::err))
             write_note((has_text(result) ? "" : "\n") + ("\033[2m(" + summary_of(result)) +
                        ")\033[0m\n");
         if (result.reason != StopReason::cancelled && !report_constraints(result))
@@ -241,7 +240,7 @@ int chat(const ChatOptions& options) {
         return fail_arguments(opened.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
-    const bool is_interactive = isatty(STDIN_FILENO) != 0;
+    const bool is_interactive = is_terminal(Stream::in);
     if (is_interactive) {
         write_note(title_of(loaded->info) + ". /help lists the commands.\n");
     }

@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "commands.h"
+#include "terminal.h"
 
 namespace hokku::cli {
 
@@ -18,6 +20,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 bool is_output_lost = false;
+
+/// What was read from stdin and not yet handed out: the text from `begin` on.
+struct {
+    std::string text;
+    size_t begin = 0;
+} unread;
 
 void lose_output() {
     // A reader that has seen enough (head -1) is no failure worth words.
@@ -73,6 +81,16 @@ std::string reason_of(const nlohmann::json::exception& error, bool is_one_line) 
     if (is_one_line) drop("line 1, ");
     if (text.size() > kMaxBytes) text = text.substr(0, kMaxBytes) + "...";
     return text;
+}
+
+/// Fills `unread` anew; false at the end of input.
+Result<bool> read_more() {
+    unread.begin = 0;
+    unread.text.resize(size_t{1} << 16);
+    const std::optional<size_t> count = read_stdin_bytes(unread.text.data(), unread.text.size());
+    unread.text.resize(count.value_or(0));
+    if (count) return *count > 0;
+    return Error{ErrorCode::io, std::string("cannot read: ") + std::strerror(errno), "stdin", ""};
 }
 
 Result<std::string> read_stream(std::FILE* file, const std::string& name) {
@@ -153,7 +171,14 @@ int fail_arguments(const Error& error) {
 }
 
 Result<std::string> read_stdin() {
-    return read_stream(stdin, "stdin");
+    std::string text;
+    while (true) {
+        text.append(unread.text, unread.begin);
+        if (text.size() > kMaxInputBytes) return too_large("stdin");
+        Result<bool> is_there = read_more();
+        if (!is_there) return is_there.error();
+        if (!*is_there) return text;
+    }
 }
 
 Result<std::string> read_file(const std::filesystem::path& path) {
@@ -162,7 +187,7 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path, ignored)) {
         return Error{ErrorCode::io, "cannot read a folder", path.string(), "a file"};
     }
-    std::FILE* file = std::fopen(path.c_str(), "rb");
+    std::FILE* file = open_to_read(path);
     if (file == nullptr) {
         return Error{ErrorCode::io, std::string("cannot open: ") + std::strerror(errno),
                      path.string(), "a readable file"};
@@ -174,16 +199,18 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 
 Result<bool> read_stdin_line(std::string& line) {
     line.clear();
-    int character = 0;
-    while ((character = getc_unlocked(stdin)) != EOF && character != '\n') {
-        if (line.size() == kMaxInputBytes) return too_large("a line of stdin");
-        line += static_cast<char>(character);
+    while (true) {
+        const size_t end = unread.text.find('\n', unread.begin);
+        line.append(unread.text, unread.begin, end - unread.begin);
+        if (line.size() > kMaxInputBytes) return too_large("a line of stdin");
+        if (end != std::string::npos) {
+            unread.begin = end + 1;
+            return true;
+        }
+        Result<bool> is_there = read_more();
+        if (!is_there) return is_there.error();
+        if (!*is_there) return !line.empty();
     }
-    if (std::ferror(stdin) != 0) {
-        return Error{ErrorCode::io, std::string("cannot read: ") + std::strerror(errno), "stdin",
-                     ""};
-    }
-    return character == '\n' || !line.empty();
 }
 
 Result<void> for_each_stdin_line(

@@ -2,15 +2,16 @@
 // `hokku`: the command line over the engine library. Parses, runs one subcommand, exits with
 // 0 (done), 1 (failed) or 2 (wrong usage).
 #include <CLI/CLI.hpp>
-#include <clocale>
-#include <csignal>
+#include <algorithm>
 #include <exception>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
 #include "console.h"
+#include "terminal.h"
 
 namespace {
 
@@ -34,8 +35,9 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
     return hokku::cli::kWrongUsage;
 }
 
-int run(int argc, char** argv) {
+int run(std::vector<std::string> arguments) {
     CLI::App app{"Private, offline text generation with GGUF models.", "hokku"};
+    app.allow_windows_style_options(false);  // "/tmp" is a path there too.
     app.set_version_flag("--version", "hokku " HOKKU_VERSION);
     app.require_subcommand(1);
     app.footer(
@@ -56,7 +58,9 @@ int run(int argc, char** argv) {
     hokku::cli::add_perplexity(app, chosen);
     hokku::cli::add_devices(app, chosen);
     try {
-        app.parse(argc, argv);
+        if (!arguments.empty()) arguments.erase(arguments.begin());  // The program's name.
+        std::reverse(arguments.begin(), arguments.end());            // As CLI11 takes them.
+        app.parse(std::move(arguments));
     } catch (const CLI::ParseError& error) {
         return report(app, error);
     }
@@ -67,10 +71,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // Nobody reading is an error of write(), not the end of the process.
-    std::signal(SIGPIPE, SIG_IGN);
+    hokku::cli::prepare_streams();
     try {
-        return run(argc, argv);
+        return run(hokku::cli::utf8_arguments(argc, argv));
     } catch (const std::exception& error) {
         hokku::cli::write_message(error.what());
         return hokku::cli::kFailed;

@@ -8,12 +8,12 @@
 namespace hokku {
 
 std::optional<std::filesystem::path> executable_path() {
-    constexpr size_t kLongestPath = 32768;
+    constexpr DWORD kLongestPath = 32768;
     std::wstring path(kLongestPath, L'\0');
-    const DWORD length = GetModuleFileNameW(nullptr, path.data(), static_cast<DWORD>(path.size()));
-    if (length == 0 || length == path.size()) return std::nullopt;
+    const DWORD length = GetModuleFileNameW(nullptr, path.data(), kLongestPath);
+    if (length == 0 || length == kLongestPath) return std::nullopt;
     path.resize(length);
-    return std::filesystem::path(path);
+    return path;
 }
 
 }  // namespace hokku

@@ -34,12 +34,15 @@ class FileWriter {
     [[nodiscard]] uint64_t size_bytes() const { return size_; }
 
   private:
-    FileWriter(std::filesystem::path path, int file);
-    [[nodiscard]] Error failure(const char* what, int error_number) const;
+    FileWriter(std::filesystem::path path, intptr_t file);
+    // Of the system:
     void discard();
 
+    static std::filesystem::path part_of(const std::filesystem::path& path);
+
     std::filesystem::path path_, part_;
-    int file_ = -1;  ///< -1: committed, or moved from.
+    static constexpr intptr_t kNoFile = -1;
+    intptr_t file_ = kNoFile;  ///< The system's handle; none: committed, or moved from.
     uint64_t size_ = 0;
 };
 

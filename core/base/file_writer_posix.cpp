@@ -17,12 +17,6 @@ namespace hokku {
 
 namespace {
 
-std::filesystem::path part_of(const std::filesystem::path& path) {
-    std::filesystem::path part = path;
-    part += ".part";
-    return part;
-}
-
 Error io_error(std::string what, const std::filesystem::path& path, int error_number) {
     if (error_number != 0) what += ": " + std::system_category().message(error_number);
     return {ErrorCode::io, std::move(what), path_text(path), ""};
@@ -49,10 +43,11 @@ Result<int> open_locked(const std::filesystem::path& part) {
     }
 }
 
-}  // namespace
+int descriptor(intptr_t file) {
+    return static_cast<int>(file);
+}
 
-FileWriter::FileWriter(std::filesystem::path path, int file)
-    : path_(std::move(path)), part_(part_of(path_)), file_(file) {}
+}  // namespace
 
 Result<FileWriter> FileWriter::create(const std::filesystem::path& path) {
     auto file = open_locked(part_of(path));
@@ -60,48 +55,20 @@ Result<FileWriter> FileWriter::create(const std::filesystem::path& path) {
     return FileWriter(path, *file);
 }
 
-FileWriter::FileWriter(FileWriter&& other) noexcept
-    : path_(std::move(other.path_)),
-      part_(std::move(other.part_)),
-      file_(std::exchange(other.file_, -1)),
-      size_(other.size_) {}
-
-FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
-    if (this == &other) return *this;
-    discard();
-    path_ = std::move(other.path_);
-    part_ = std::move(other.part_);
-    file_ = std::exchange(other.file_, -1);
-    size_ = other.size_;
-    return *this;
-}
-
-FileWriter::~FileWriter() {
-    discard();
-}
-
 void FileWriter::discard() {
-    if (file_ < 0) return;
+    if (file_ == kNoFile) return;
     unlink(part_.c_str());
-    close(std::exchange(file_, -1));
-}
-
-Error FileWriter::failure(const char* what, int error_number) const {
-    return io_error(what, path_, error_number);
-}
-
-Result<void> FileWriter::append(std::span<const std::byte> bytes) {
-    auto written = write_at(size_, bytes);
-    if (written.ok()) size_ += bytes.size();
-    return written;
+    close(descriptor(std::exchange(file_, kNoFile)));
 }
 
 Result<void> FileWriter::write_at(uint64_t offset, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const size_t wanted = std::min(bytes.size(), size_t{1} << 30);
-        const ssize_t done = pwrite(file_, bytes.data(), wanted, static_cast<off_t>(offset));
+        const ssize_t done =
+            pwrite(descriptor(file_), bytes.data(), wanted, static_cast<off_t>(offset));
         if (done < 0 && errno == EINTR) continue;
-        if (done <= 0) return failure("the file cannot be written", done < 0 ? errno : ENOSPC);
+        if (done <= 0)
+            return io_error("the file cannot be written", path_, done < 0 ? errno : ENOSPC);
         bytes = bytes.subspan(static_cast<size_t>(done));
         offset += static_cast<uint64_t>(done);
     }
@@ -109,10 +76,10 @@ Result<void> FileWriter::write_at(uint64_t offset, std::span<const std::byte> by
 }
 
 Result<void> FileWriter::commit() {
-    if (fsync(file_) != 0) return failure("the file cannot be written", errno);
+    if (fsync(descriptor(file_)) != 0) return io_error("the file cannot be written", path_, errno);
     if (rename(part_.c_str(), path_.c_str()) != 0)
-        return failure("the file cannot be put in its place", errno);
-    close(std::exchange(file_, -1));
+        return io_error("the file cannot be put in its place", path_, errno);
+    close(descriptor(std::exchange(file_, kNoFile)));
     // The new name is on the disk once its folder is. Not every system can tell, so no error.
     std::filesystem::path folder = path_.parent_path();
     if (folder.empty()) folder = ".";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -44,13 +45,17 @@ class MappedFile final : public ByteLoader {
 
   private:
     MappedFile() = default;
+    // Of the system:
     bool read_range(size_t begin, size_t end);
+    void protect_bytes();
+    void close_file();
 
     std::filesystem::path path_;
     std::span<const std::byte> bytes_;
     std::optional<ReadFaultGuard> guard_;
     bool is_mapped_ = false;
-    int file_ = -1;                             ///< Open only while bytes are still to be loaded.
+    static constexpr intptr_t kNoFile = -1;
+    intptr_t file_ = kNoFile;  ///< The system's handle; only while bytes are still to be loaded.
     size_t loaded_begin_ = 0, loaded_end_ = 0;  ///< The stretch that was loaded last.
 };
 

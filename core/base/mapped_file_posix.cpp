@@ -19,9 +19,6 @@ namespace hokku {
 
 namespace {
 
-/// Reads go in multiples of this, so that a header costs few system calls.
-constexpr size_t kReadUnit = size_t{256} << 10;
-
 std::string system_message(int error_number) {
     return std::system_category().message(error_number);
 }
@@ -109,14 +106,15 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
 MappedFile::~MappedFile() {
     guard_.reset();
     if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-    if (file_ >= 0) close(file_);
+    close_file();
 }
 
 bool MappedFile::read_range(size_t begin, size_t end) {
     std::byte* memory = const_cast<std::byte*>(bytes_.data());
     while (begin < end) {
         const size_t wanted = std::min(end - begin, size_t{1} << 30);
-        const ssize_t got = pread(file_, memory + begin, wanted, static_cast<off_t>(begin));
+        const ssize_t got =
+            pread(static_cast<int>(file_), memory + begin, wanted, static_cast<off_t>(begin));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
         begin += static_cast<size_t>(got);
@@ -124,39 +122,12 @@ bool MappedFile::read_range(size_t begin, size_t end) {
     return true;
 }
 
-bool MappedFile::load(size_t begin, size_t end) {
-    if (is_mapped_ || file_ < 0 || begin == end) return true;
-    if (begin >= loaded_begin_ && end <= loaded_end_) return true;
-    const bool continues = begin >= loaded_begin_ && begin <= loaded_end_;
-    const size_t from = continues ? loaded_end_ : begin;
-    const size_t to = std::min(bytes_.size(), (end / kReadUnit + 1) * kReadUnit);
-    if (!read_range(from, to)) return false;
-    if (!continues) loaded_begin_ = begin;
-    loaded_end_ = to;
-    return true;
-}
-
-Result<void> MappedFile::load_all(const std::function<bool(size_t done)>& on_piece) {
-    constexpr size_t kPieceBytes = size_t{8} << 20;
-    if (is_mapped_ || file_ < 0) return {};
-    bool is_read = true;
-    for (size_t begin = 0; is_read && begin < bytes_.size();) {
-        if (on_piece && !on_piece(begin))
-            return Error{ErrorCode::cancelled, "the reading was cancelled", path_text(path_), {}};
-        const size_t end = begin + std::min(kPieceBytes, bytes_.size() - begin);
-        is_read = read_range(begin, end);
-        begin = end;
-    }
-    close(std::exchange(file_, -1));
-    if (!is_read)
-        return io_error("the file cannot be read to its end", path_,
-                        std::to_string(bytes_.size()) + " bytes, as when it was opened");
+void MappedFile::protect_bytes() {
     mprotect(const_cast<std::byte*>(bytes_.data()), bytes_.size(), PROT_READ);
-    return {};
 }
 
-bool MappedFile::has_read_fault() const {
-    return guard_.has_value() && guard_->has_fault();
+void MappedFile::close_file() {
+    if (file_ != kNoFile) close(static_cast<int>(std::exchange(file_, kNoFile)));
 }
 
 }  // namespace hokku

@@ -6,8 +6,7 @@
 namespace hokku {
 
 std::string path_text(const std::filesystem::path& path) {
-    const std::u8string utf8 = path.u8string();
-    return to_printable({reinterpret_cast<const char*>(utf8.data()), utf8.size()}, 1024);
+    return to_printable(path_utf8(path), 1024);
 }
 
 std::string file_name_text(const std::filesystem::path& path) {

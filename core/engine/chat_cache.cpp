@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <system_error>
 #include <vector>
 
@@ -67,18 +66,6 @@ std::vector<CachedFile> list_files(const fs::path& folder) {
 
 }  // namespace
 
-Result<fs::path> cache_folder() {
-    const auto folder_from = [](const char* variable) {
-        const char* value = std::getenv(variable);
-        return value == nullptr ? fs::path() : fs::path(value);
-    };
-    if (const fs::path home = folder_from("HOKKU_HOME"); !home.empty()) return home / "cache";
-    if (const fs::path xdg = folder_from("XDG_CACHE_HOME"); !xdg.empty()) return xdg / "hokku";
-    if (const fs::path user = folder_from("HOME"); !user.empty()) return user / ".cache" / "hokku";
-    return Error{ErrorCode::io, "the user's cache folder is unknown", "environment",
-                 "HOKKU_HOME, XDG_CACHE_HOME or HOME"};
-}
-
 Result<void> check_chat_name(std::string_view name) {
     constexpr size_t kMostBytes = 100;
     if (name.empty()) return bad_name("the name is empty", name);
@@ -112,7 +99,7 @@ Result<ChatCache> ChatCache::open_default(uint64_t limit_bytes) {
 
 Result<fs::path> ChatCache::path_of(std::string_view name) const {
     HOKKU_CHECK(check_chat_name(name));
-    return folder_ / (fs::path(std::u8string(name.begin(), name.end())) += kExtension);
+    return folder_ / (path_from_utf8(name) += kExtension);
 }
 
 void ChatCache::touch(const fs::path& file) const {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hokku/devices.h"
 
-#include <fstream>
-
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/cpu_topology.h"
 #include "backend/cpu/kernels.h"
@@ -10,31 +8,17 @@
 #include "engine/system_memory.h"
 
 namespace hokku {
-namespace {
-
-std::string cpu_name() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);) {
-        if (line.rfind("model name", 0) != 0) continue;
-        const size_t colon = line.find(": ");
-        if (colon != std::string::npos) return line.substr(colon + 2);
-    }
-    return "CPU";
-}
-
-}  // namespace
 
 std::vector<DeviceInfo> list_devices() {
     DeviceInfo cpu;
     cpu.id = "cpu";
-    cpu.name = cpu_name();
+    cpu.name = cpu::cpu_name();
     if (cpu::cpu_features().avx2) cpu.instructions.emplace_back("avx2");
     if (cpu::cpu_features().avx512_vnni) cpu.instructions.emplace_back("avx512_vnni");
     for (const char* name : {"avx512", "avx2", "reference"})
         if (cpu::find_kernels(name) != nullptr) cpu.kernels.emplace_back(name);
-    const std::vector<uint32_t> cpus = cpu::allowed_cpus();
-    cpu.num_logical_cpus = static_cast<uint32_t>(cpus.size());
-    cpu.num_physical_cores = cpu::count_physical_cores("/", cpus);
+    cpu.num_logical_cpus = static_cast<uint32_t>(cpu::allowed_cpus().size());
+    cpu.num_physical_cores = cpu::num_physical_cores();
     cpu.default_threads = cpu::default_num_threads();
     const SystemMemory memory = read_system_memory();
     cpu.total_memory_bytes = memory.total_bytes;

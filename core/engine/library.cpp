@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -18,12 +17,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kExtension = ".gguf";
-
-std::optional<fs::path> folder_from(const char* variable) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') return std::nullopt;
-    return fs::path(value);
-}
 
 /// "SmolLM2-135M.Q4_1" and "smollm2 135m q4_1" are the same name to people.
 std::string plain_name(std::string_view name) {
@@ -70,7 +63,7 @@ Result<std::vector<fs::path>> models_in(const fs::path& folder) {
     if (!fs::exists(folder, error)) return models;
     fs::directory_iterator entry(folder, error);
     for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
-        const std::string name = entry->path().filename().string();
+        const std::string name = path_utf8(entry->path().filename());
         std::error_code ignored;
         if (has_model_extension(name) && !is_later_shard(name) && entry->is_regular_file(ignored))
             models.push_back(entry->path());
@@ -82,14 +75,6 @@ Result<std::vector<fs::path>> models_in(const fs::path& folder) {
 }
 
 }  // namespace
-
-Result<fs::path> data_folder() {
-    if (const auto home = folder_from("HOKKU_HOME")) return *home;
-    if (const auto data = folder_from("XDG_DATA_HOME")) return *data / "hokku";
-    if (const auto user = folder_from("HOME")) return *user / ".local" / "share" / "hokku";
-    return Error{ErrorCode::io, "the user's data folder is unknown", "environment",
-                 "HOKKU_HOME, XDG_DATA_HOME or HOME"};
-}
 
 Result<fs::path> library_folder() {
     HOKKU_TRY(const fs::path data, data_folder());
@@ -128,20 +113,20 @@ Result<std::vector<fs::path>> list_models() {
 Result<fs::path> resolve_model(std::string_view name_or_path) {
     const std::string name(name_or_path.empty() ? kStarterModel : name_or_path);
     std::error_code ignored;
-    const fs::path path(name);
+    const fs::path path = path_from_utf8(name);
     // Whoever opens a path says best what is wrong with it: a folder, a pipe, a dangling link.
     if (!name_or_path.empty() && (path.has_parent_path() || fs::is_regular_file(path, ignored)))
         return path;
 
     HOKKU_TRY(const std::vector<fs::path> models, list_models());
     for (const fs::path& model : models) {
-        const std::string file_name = model.filename().string();
+        const std::string file_name = path_utf8(model.filename());
         if (file_name == name || file_name == name + std::string(kExtension)) return model;
     }
     std::vector<fs::path> matches;
     const std::string wanted = plain_name(name);
     for (const fs::path& model : models) {
-        if (!wanted.empty() && plain_name(model.filename().string()).rfind(wanted, 0) == 0)
+        if (!wanted.empty() && plain_name(path_utf8(model.filename())).rfind(wanted, 0) == 0)
             matches.push_back(model);
     }
     if (matches.size() == 1) return matches.front();

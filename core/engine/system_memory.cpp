@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/system_memory.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -69,7 +67,7 @@ void limit_by_groups(SystemMemory& memory, const fs::path& mount, fs::path path,
 
 }  // namespace
 
-SystemMemory read_system_memory(const fs::path& root) {
+SystemMemory read_linux_memory(const fs::path& root) {
     SystemMemory memory;
     memory.total_bytes = meminfo_bytes(root / "proc/meminfo", "MemTotal:");
     memory.available_bytes = meminfo_bytes(root / "proc/meminfo", "MemAvailable:");
@@ -90,12 +88,6 @@ SystemMemory read_system_memory(const fs::path& root) {
         }
     }
     return memory;
-}
-
-uint64_t peak_process_memory() {
-    rusage usage{};
-    if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-    return static_cast<uint64_t>(usage.ru_maxrss) * 1024;  // KiB on Linux
 }
 
 }  // namespace hokku

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory this process has and could have: the system's figures and the cgroup limit.
+// What memory this process has and could have: the system's figures and, on Linux, the cgroup
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,11 @@ struct SystemMemory {
     uint64_t available_bytes = 0;  ///< Without swapping others out; the page cache counts as free.
 };
 
-/// Reads proc/meminfo, proc/self/cgroup and sys/fs/cgroup (v2 and v1) below `root`.
-SystemMemory read_system_memory(const std::filesystem::path& root = "/");
+SystemMemory read_system_memory();
+
+/// What Linux says of itself in proc/meminfo, proc/self/cgroup and sys/fs/cgroup (v2 and v1) below
+/// `root`, which tests stage.
+SystemMemory read_linux_memory(const std::filesystem::path& root);
 
 /// Most memory that this process has held so far, in bytes; 0 where unknown.
 uint64_t peak_process_memory();

@@ -25,7 +25,7 @@ TEST_CASE("system memory: without groups it is the system's", "[engine][quick]")
     write_file(root.path() / "proc/meminfo",
                "MemTotal:       16777216 kB\nMemFree:         1048576 kB\n"
                "MemAvailable:    8388608 kB\n");
-    const SystemMemory memory = hokku::read_system_memory(root.path());
+    const SystemMemory memory = hokku::read_linux_memory(root.path());
     CHECK(memory.total_bytes == 16 * kGiB);
     CHECK(memory.available_bytes == 8 * kGiB);
 }
@@ -50,13 +50,21 @@ TEST_CASE("system memory: the tightest group limits it, dropped files aside", "[
         write_file(group / "memory.usage_in_bytes", std::to_string(3 * kGiB));
         write_file(group / "memory.stat", "total_inactive_file " + std::to_string(3 * kGiB / 2));
     }
-    const SystemMemory memory = hokku::read_system_memory(root.path());
+    const SystemMemory memory = hokku::read_linux_memory(root.path());
     CHECK(memory.total_bytes == 4 * kGiB);
     CHECK(memory.available_bytes == 4 * kGiB - 3 * kGiB / 2);
 }
 
 TEST_CASE("system memory: nothing known is no error", "[engine][quick]") {
     const hokku::testing::ScratchFolder root;
-    CHECK(hokku::read_system_memory(root.path()).total_bytes == 0);
+    CHECK(hokku::read_linux_memory(root.path()).total_bytes == 0);
     CHECK(hokku::peak_process_memory() > 1'000'000);
+}
+
+TEST_CASE("system memory: of this machine it is some, and not more than there is",
+          "[engine][quick]") {
+    const SystemMemory memory = hokku::read_system_memory();
+    CHECK(memory.total_bytes > 100'000'000);
+    CHECK(memory.available_bytes > 0);
+    CHECK(memory.available_bytes <= memory.total_bytes);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/barrier.h"
 
+#include "base/sleep_on_word.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -28,7 +30,7 @@ void wait_for_change(const std::atomic<uint32_t>& word, uint32_t old) {
         if (word.load(std::memory_order_acquire) != old) return;
         pause_cpu();
     }
-    while (word.load(std::memory_order_acquire) == old) word.wait(old, std::memory_order_acquire);
+    while (word.load(std::memory_order_acquire) == old) sleep_while(word, old);
 }
 
 void Barrier::arrive_and_wait() {
@@ -37,7 +39,7 @@ void Barrier::arrive_and_wait() {
     if (num_arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == num_threads_) {
         num_arrived_.store(0, std::memory_order_relaxed);
         round_.fetch_add(1);
-        round_.notify_all();
+        wake_all(round_);
     } else {
         wait_for_change(round_, round);
     }

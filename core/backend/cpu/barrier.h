@@ -7,9 +7,7 @@
 
 namespace hokku::cpu {
 
-/// Returns once `word` differs from `old`. Who changes it uses a sequentially consistent
-/// read-modify-write before notify_all: libstdc++'s notify looks for sleepers with a plain load,
-/// which x86 may move before a plain store of the word.
+/// Returns once `word` differs from `old`. Who changes it does so as base/sleep_on_word.h says.
 void wait_for_change(const std::atomic<uint32_t>& word, uint32_t old);
 
 /// Threads: any; as many as it was made for.

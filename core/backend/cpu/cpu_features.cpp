@@ -2,6 +2,7 @@
 #include "backend/cpu/cpu_features.h"
 
 #include <cstdint>
+#include <string_view>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -49,9 +50,29 @@ CpuFeatures probe() {
     return features;
 }
 
+/// Source: Intel SDM volume 2A, CPUID, "Processor Brand String".
+std::string brand() {
+    constexpr uint32_t kFirstLeaf = 0x8000'0002, kLastLeaf = 0x8000'0004;
+    std::string name;
+    for (uint32_t leaf = kFirstLeaf; leaf <= kLastLeaf; ++leaf) {
+        const Registers r = query(leaf, 0);  // Zeros where the CPU has no such leaf.
+        for (const uint32_t word : {r.a, r.b, r.c, r.d}) {
+            for (uint32_t shift = 0; shift < 32; shift += 8)
+                name.push_back(static_cast<char>(word >> shift & 0xFF));
+        }
+    }
+    name.resize(name.find_last_not_of(std::string_view("\0 ", 2)) + 1);
+    name.erase(0, name.find_first_not_of(' '));
+    return name;
+}
+
 #else
 
 CpuFeatures probe() {
+    return {};
+}
+
+std::string brand() {
     return {};
 }
 
@@ -62,6 +83,11 @@ CpuFeatures probe() {
 const CpuFeatures& cpu_features() {
     static const CpuFeatures features = probe();
     return features;
+}
+
+std::string cpu_name() {
+    std::string name = brand();
+    return name.empty() ? "CPU" : name;
 }
 
 }  // namespace hokku::cpu

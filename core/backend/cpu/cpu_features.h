@@ -2,6 +2,8 @@
 // What this CPU and its operating system can run, asked once by cpuid and xgetbv.
 #pragma once
 
+#include <string>
+
 namespace hokku::cpu {
 
 struct CpuFeatures {
@@ -11,5 +13,8 @@ struct CpuFeatures {
 
 /// Threads: safe from any thread.
 const CpuFeatures& cpu_features();
+
+/// As the maker calls it; "CPU" where it does not say.
+std::string cpu_name();
 
 }  // namespace hokku::cpu

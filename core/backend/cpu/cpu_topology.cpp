@@ -3,17 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <fstream>
 #include <set>
 #include <string>
-#include <thread>
-
-#include "backend/cpu/thread_team.h"
-
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 namespace hokku::cpu {
 
@@ -121,40 +113,6 @@ std::optional<double> cgroup_cpu_limit(const fs::path& root) {
         }
     }
     return limit;
-}
-
-std::vector<uint32_t> allowed_cpus() {
-    std::vector<uint32_t> cpus;
-#ifdef __linux__
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        for (uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-        }
-    }
-#endif
-    if (cpus.empty()) {
-        const uint32_t count = std::max(std::thread::hardware_concurrency(), 1u);
-        for (uint32_t cpu = 0; cpu < count; ++cpu) cpus.push_back(cpu);
-    }
-    return cpus;
-}
-
-uint32_t default_num_threads() {
-    const std::vector<uint32_t> cpus = allowed_cpus();
-    uint32_t count = std::max(count_physical_cores("/", cpus), 1u);
-    if (const auto limit = cgroup_cpu_limit("/")) {
-        const double whole = std::max(std::floor(*limit), 1.0);
-        count = static_cast<uint32_t>(std::min(whole, static_cast<double>(count)));
-    }
-    return count;
-}
-
-uint32_t max_num_threads() {
-    const auto count = static_cast<double>(allowed_cpus().size());
-    const double limit = cgroup_cpu_limit("/").value_or(count);
-    return static_cast<uint32_t>(std::clamp(std::ceil(limit), 1.0, std::max(count, 1.0)));
 }
 
 }  // namespace hokku::cpu

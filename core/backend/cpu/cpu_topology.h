@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many threads this process can use well: physical cores, affinity mask and cgroup quota, read
-// from the kernel's files. The root folder is a parameter so that tests can stage machines.
+// from the system. For Linux that is the kernel's files, whose root folder is a parameter so that
+// tests can stage machines.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,10 @@ uint32_t count_physical_cores(const std::filesystem::path& root, std::span<const
 /// group and its parents; nullopt when unlimited. Reads proc/self/cgroup and sys/fs/cgroup.
 std::optional<double> cgroup_cpu_limit(const std::filesystem::path& root);
 
-/// Logical CPUs that the calling thread may run on.
+/// Logical CPUs that this process may run on.
 std::vector<uint32_t> allowed_cpus();
+
+/// Distinct physical cores among them; at least 1.
+uint32_t num_physical_cores();
 
 }  // namespace hokku::cpu

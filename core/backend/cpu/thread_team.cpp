@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/sleep_on_word.h"
+
 namespace hokku::cpu {
 
 struct ThreadTeam::State {
@@ -27,14 +29,14 @@ struct ThreadTeam::State {
             if (stopping) return;
             task(context, Lane{index, num_lanes, &*barrier});
             if (num_done.fetch_add(1) + 2 == num_lanes) {
-                num_done.notify_all();
+                wake_all(num_done);
             }
         }
     }
 
     void start_round() {
         run_round.fetch_add(1);
-        run_round.notify_all();
+        wake_all(run_round);
     }
 };
 

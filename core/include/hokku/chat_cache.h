@@ -12,8 +12,9 @@
 
 namespace hokku {
 
-/// $HOKKU_HOME/cache, else $XDG_CACHE_HOME/hokku, else ~/.cache/hokku. Need not exist yet.
-/// Errors : io when none of the variables is set.
+/// $HOKKU_HOME/cache, else $XDG_CACHE_HOME/hokku, else ~/.cache/hokku; on Windows
+/// $HOKKU_HOME/cache, else %LOCALAPPDATA%/hokku/cache. Need not exist yet. Errors : io when none of
+/// the variables is set.
 Result<std::filesystem::path> cache_folder();
 
 /// A name that people give to a chat, as the name of a file on any system: up to 100 bytes of

@@ -15,7 +15,8 @@ namespace hokku {
 /// File name of the model that is used when none is named.
 inline constexpr std::string_view kStarterModel = "SmolLM2-135M-Instruct.Q4_1.gguf";
 
-/// $HOKKU_HOME, else $XDG_DATA_HOME/hokku, else ~/.local/share/hokku. Need not exist yet.
+/// $HOKKU_HOME, else $XDG_DATA_HOME/hokku, else ~/.local/share/hokku; on Windows $HOKKU_HOME, else
+/// %LOCALAPPDATA%/hokku. Need not exist yet.
 /// Errors : io when none of the variables is set.
 Result<std::filesystem::path> data_folder();
 /// data_folder()/models: where model files are kept. Need not exist yet.

@@ -271,7 +271,8 @@ Value all_are(Runtime& runtime, const Value& self, Arguments&) {
     return Value::boolean(!text.empty());
 }
 
-Value isascii(Runtime&, const Value& self, Arguments&) {
+// Not "isascii", which is a macro in some C libraries.
+Value is_ascii(Runtime&, const Value& self, Arguments&) {
     return Value::boolean(self.as_string().is_ascii());
 }
 
@@ -311,7 +312,7 @@ constexpr Builtin kMethods[] = {
     {"index", "sub start? end?", find_method_of<false, true>},
     {"isalnum", "", all_are<is_alnum>},
     {"isalpha", "", all_are<is_alpha>},
-    {"isascii", "", isascii},
+    {"isascii", "", is_ascii},
     {"isdecimal", "", all_are<is_decimal>},
     {"isdigit", "", all_are<is_digit>},
     {"isidentifier", "", isidentifier},

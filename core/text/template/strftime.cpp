@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "base/local_time.h"
+
 namespace hokku::jinja {
 
 namespace {
@@ -222,7 +224,7 @@ std::optional<std::tm> parse_time(std::string_view text) {
 std::tm local_time() {
     const std::time_t now = std::time(nullptr);
     std::tm time{};
-    localtime_r(&now, &time);
+    to_local_time(now, time);
     return time;
 }
 
