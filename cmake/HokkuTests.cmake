@@ -15,10 +15,14 @@ endfunction()
 
 # As catch_discover_tests, which cannot give labels by tag without one noisy pass for each tag.
 function(hokku_register_tests name)
+    if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+        return()  # Built, but nothing here can run it.
+    endif()
     set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
     set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
     add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
         COMMAND ${CMAKE_COMMAND} -DTEST_EXECUTABLE=$<TARGET_FILE:${name}> -DTEST_LIST=${list}
+                "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
                 -DCATCH_VERSION=${Catch2_VERSION} -DEXTRA_LABEL=${HOKKU_TEST_LABEL}
                 -P ${PROJECT_SOURCE_DIR}/cmake/ListTests.cmake)
     file(WRITE ${include}

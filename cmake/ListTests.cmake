@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run after a test executable was linked: asks it for its test cases by tag and writes TEST_LIST,
 # the file by which ctest knows them. Names are handled as text, never as CMake lists, for they may
-# hold semicolons and brackets.
+# hold semicolons and brackets. EMULATOR, where given, runs the executables of another system.
 cmake_minimum_required(VERSION 3.25)
 
 if(CATCH_VERSION VERSION_GREATER_EQUAL 3.0)
@@ -10,10 +10,15 @@ else()
     set(list_option --list-test-names-only)  # Exits with the number of tests.
 endif()
 
+set(emulator "")
+if(EMULATOR)
+    set(emulator "[==[${EMULATOR}]==]")
+endif()
+
 # Adds every test case that matches the tags, with these ctest labels and further properties.
 # EXTRA_LABEL, if given, is a label of all of them.
 function(add_cases tags labels properties)
-    execute_process(COMMAND ${TEST_EXECUTABLE} ${tags} ${list_option}
+    execute_process(COMMAND ${EMULATOR} ${TEST_EXECUTABLE} ${tags} ${list_option}
                     OUTPUT_VARIABLE lines ERROR_VARIABLE errors RESULT_VARIABLE status)
     if(NOT status MATCHES "^[0-9]+$")
         message(FATAL_ERROR "${TEST_EXECUTABLE} cannot list its tests: ${status}\n${lines}${errors}")
@@ -32,7 +37,7 @@ function(add_cases tags labels properties)
         endif()
         # On the command line these characters have a meaning in Catch's test specifications.
         string(REGEX REPLACE "([\\,[])" "\\\\\\1" pattern "${name}")
-        string(APPEND script "add_test([==[${tier}/${name}]==] [==[${TEST_EXECUTABLE}]==] "
+        string(APPEND script "add_test([==[${tier}/${name}]==] ${emulator} [==[${TEST_EXECUTABLE}]==] "
                "[==[${pattern}]==])\nset_tests_properties([==[${tier}/${name}]==] PROPERTIES "
                "LABELS \"${labels}\" SKIP_REGULAR_EXPRESSION hokku-skip: ${properties})\n")
     endwhile()

@@ -68,6 +68,16 @@ cmd:Xvfb xvfb
 cmd:weston weston
 cmd:unshare util-linux"
             ;;
+        windows)
+            echo "cmd:x86_64-w64-mingw32-g++-posix g++-mingw-w64-x86-64-posix
+cmd:dpkg-source dpkg-dev
+cmd:xz xz-utils
+cmd:patch patch"
+            ;;
+        wine)
+            echo "pkg:wine wine
+pkg:wine64 wine64"
+            ;;
         format) echo "cmd:clang-format-14 clang-format-14" ;;
         fuzz)
             echo "cmd:clang++-14 clang-14
