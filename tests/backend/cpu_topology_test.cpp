@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/cpu_topology.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "backend/cpu/thread_team.h"
 #include "support/catch.h"
+#include "support/scratch_folder.h"
 
 namespace fs = std::filesystem;
 using namespace hokku::cpu;
@@ -19,22 +18,14 @@ namespace {
 /// A staged root folder, removed at the end.
 class StagedRoot {
   public:
-    StagedRoot()
-        : path_(fs::temp_directory_path() /
-                ("hokku-root-" + std::to_string(getpid()) + "-" + std::to_string(next_++))) {
-        fs::remove_all(path_);
-        fs::create_directories(path_);
-    }
-    ~StagedRoot() { fs::remove_all(path_); }
     void write(const std::string& file, const std::string& text) const {
-        fs::create_directories((path_ / file).parent_path());
-        std::ofstream(path_ / file) << text << "\n";
+        fs::create_directories((path() / file).parent_path());
+        std::ofstream(path() / file) << text << "\n";
     }
-    [[nodiscard]] const fs::path& path() const { return path_; }
+    [[nodiscard]] const fs::path& path() const { return folder_.path(); }
 
   private:
-    static inline int next_ = 0;
-    fs::path path_;
+    hokku::testing::ScratchFolder folder_;
 };
 
 }  // namespace

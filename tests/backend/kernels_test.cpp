@@ -14,9 +14,11 @@
 #include "backend/available_kernels.h"
 #include "backend/cpu/cpu_features.h"
 #include "support/catch.h"
+#include "support/system.h"
 
 using hokku::cpu::KernelTable;
 using hokku::testing::available_tables;
+using hokku::testing::set_environment;
 
 namespace {
 
@@ -248,20 +250,20 @@ TEST_CASE("select_kernels: HOKKU_CPU forces a table or is an error", "[backend][
     const char* old = std::getenv("HOKKU_CPU");
     const std::string saved = old ? old : "";
     for (const KernelTable* table : available_tables()) {
-        setenv("HOKKU_CPU", table->name, 1);
+        set_environment("HOKKU_CPU", table->name);
         const auto chosen = hokku::cpu::select_kernels();
         REQUIRE(chosen.ok());
         CHECK(*chosen == table);
         CHECK(std::string((*chosen)->name) == table->name);
     }
-    setenv("HOKKU_CPU", "pentium", 1);
+    set_environment("HOKKU_CPU", "pentium");
     const auto unknown = hokku::cpu::select_kernels();
     REQUIRE_FALSE(unknown.ok());
     CHECK(unknown.error().code == hokku::ErrorCode::unsupported);
     CHECK(unknown.error().message().find("pentium") != std::string::npos);
-    setenv("HOKKU_CPU", "", 1);
+    set_environment("HOKKU_CPU", "");
     CHECK(hokku::cpu::select_kernels().ok());
-    setenv("HOKKU_CPU", saved.c_str(), 1);
+    set_environment("HOKKU_CPU", saved);
 }
 
 TEST_CASE("find_kernels: every table that the CPU can run is there", "[backend][quick]") {

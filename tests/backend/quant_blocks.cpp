@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/quant_blocks.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstring>
-#include <stdexcept>
 
 #include "backend/dequantize.h"
 
@@ -108,18 +104,13 @@ GuardedMatrix::GuardedMatrix(TensorType type, uint32_t rows, uint32_t cols, Bloc
                              uint32_t seed) {
     const TensorTypeTraits& traits = traits_of(type);
     const size_t row_bytes = cols / traits.block_values * traits.block_bytes;
-    const size_t bytes = row_bytes * rows, page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t readable = (bytes + page - 1) / page * page;
-    mapping_bytes_ = readable + page;
-    mapping_ =
-        mmap(nullptr, mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping_ == MAP_FAILED) throw std::runtime_error("mmap failed");
-    auto* data = static_cast<uint8_t*>(mapping_) + readable - bytes;
+    const size_t bytes = row_bytes * rows;
+    memory_ = std::make_unique<GuardedMemory>(bytes);
+    auto* data = reinterpret_cast<uint8_t*>(memory_->data());
     std::mt19937 random(seed);
     for (size_t offset = 0; offset < bytes; offset += traits.block_bytes) {
         fill_block(type, data + offset, traits.block_bytes, random, kind);
     }
-    mprotect(static_cast<uint8_t*>(mapping_) + readable, page, PROT_NONE);
     weight_ = {.data = reinterpret_cast<const std::byte*>(data),
                .type = type,
                .rows = rows,
@@ -129,10 +120,6 @@ GuardedMatrix::GuardedMatrix(TensorType type, uint32_t rows, uint32_t cols, Bloc
     for (uint32_t r = 0; r < rows; ++r) {
         dequantize_row(type, weight_.data + r * row_bytes, cols, values_.data() + size_t{r} * cols);
     }
-}
-
-GuardedMatrix::~GuardedMatrix() {
-    munmap(mapping_, mapping_bytes_);
 }
 
 const std::vector<TensorType>& weight_types() {

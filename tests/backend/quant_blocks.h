@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "gguf/tensor_type.h"
 #include "model/weights.h"
+#include "support/system.h"
 
 namespace hokku::testing {
 
@@ -22,17 +24,13 @@ enum class BlockKind {
 class GuardedMatrix {
   public:
     GuardedMatrix(TensorType type, uint32_t rows, uint32_t cols, BlockKind kind, uint32_t seed);
-    ~GuardedMatrix();
-    GuardedMatrix(const GuardedMatrix&) = delete;
-    GuardedMatrix& operator=(const GuardedMatrix&) = delete;
 
     [[nodiscard]] const WeightMatrix& weight() const { return weight_; }
     /// [rows][cols], by dequantize_row.
     [[nodiscard]] const std::vector<float>& values() const { return values_; }
 
   private:
-    void* mapping_ = nullptr;
-    size_t mapping_bytes_ = 0;
+    std::unique_ptr<GuardedMemory> memory_;
     WeightMatrix weight_;
     std::vector<float> values_;
 };

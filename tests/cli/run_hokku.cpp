@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_hokku.h"
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <stdexcept>
 
+#include "run_program.h"
 #include "support/gguf_writer.h"
 #include "support/golden.h"
 
@@ -29,14 +22,6 @@ std::string content_of(const fs::path& path) {
     return text.str();
 }
 
-/// A pipe's writing end whose reader is gone.
-int closed_pipe() {
-    int ends[2];
-    if (pipe(ends) != 0) throw std::runtime_error("pipe");
-    close(ends[0]);
-    return ends[1];
-}
-
 }  // namespace
 
 HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& input) {
@@ -45,34 +30,21 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
     write_file(in, input.text);
     write_file(out, "");
     write_file(err, "");
-    const std::string program =
-        input.program.empty() ? (binary_folder() / "bin" / "hokku").string() : input.program;
-    std::vector<char*> argv{const_cast<char*>(program.c_str())};
-    for (const std::string& argument : arguments) {
-        argv.push_back(const_cast<char*>(argument.c_str()));
-    }
-    argv.push_back(nullptr);
-    const auto start = std::chrono::steady_clock::now();
-    const pid_t child = fork();
-    if (child < 0) throw std::runtime_error("fork");
-    if (child == 0) {
-        const std::string& from = input.stdin_path.empty() ? in.native() : input.stdin_path;
-        const std::string& to = input.stdout_path.empty() ? out.native() : input.stdout_path;
-        dup2(open(from.c_str(), O_RDONLY), 0);
-        dup2(input.closed_stdout ? closed_pipe() : open(to.c_str(), O_WRONLY), 1);
-        dup2(open(err.c_str(), O_WRONLY), 2);
-        alarm(60);
-        if (!input.home.empty()) setenv("HOKKU_HOME", input.home.c_str(), 1);
-        execv(program.c_str(), argv.data());
-        _exit(127);
-    }
-    int state = 0;
-    rusage usage = {};
-    wait4(child, &state, 0, &usage);
+    ProgramStart start;
+    start.program =
+        input.program.empty() ? binary_folder() / "bin" / "hokku" : fs::path(input.program);
+    start.arguments = arguments;
+    start.in = input.stdin_path.empty() ? in : fs::path(input.stdin_path);
+    start.out = input.stdout_path.empty() ? out : fs::path(input.stdout_path);
+    start.err = err;
+    start.closed_out = input.closed_stdout;
+    start.home = input.home;
+    const auto begin = std::chrono::steady_clock::now();
+    const ProgramEnd end = run_program(start);
     HokkuRun run;
-    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    run.peak_kb = usage.ru_maxrss;
-    run.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    run.status = end.status;
+    run.peak_kb = end.peak_kb;
     run.out = content_of(out);
     run.err = content_of(err);
     return run;

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hokku/library.h"
 
-#include <cstdlib>
 #include <fstream>
 
 #include "support/catch.h"
 #include "support/scratch_folder.h"
+#include "support/system.h"
 
 namespace fs = std::filesystem;
 using hokku::ErrorCode;
 using hokku::resolve_model;
+using hokku::testing::set_environment;
+using hokku::testing::unset_environment;
 
 namespace {
 
 /// A library in a scratch folder, for the time of one test.
 struct StagedLibrary {
     StagedLibrary() {
-        ::setenv("HOKKU_HOME", folder.path().c_str(), 1);
+        set_environment("HOKKU_HOME", folder.path().string());
         fs::create_directories(models());
     }
-    ~StagedLibrary() { ::unsetenv("HOKKU_HOME"); }
+    ~StagedLibrary() { unset_environment("HOKKU_HOME"); }
     fs::path models() const { return folder.path() / "models"; }
     fs::path add(const std::string& name) {
         std::ofstream(models() / name) << "x";

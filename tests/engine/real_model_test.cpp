@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The downloaded models through the whole engine.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>

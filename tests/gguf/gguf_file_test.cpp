@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gguf/gguf_file.h"
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -151,6 +149,7 @@ TEST_CASE("GgufFile: a path in another script opens", "[gguf][quick]") {
     CHECK_THAT(absent.error().message(), Catch::Contains("нет.gguf"));
 }
 
+#ifndef _WIN32  // Which refuses to shorten a mapped file.
 TEST_CASE("GgufFile: a file cut while it is open reads as zeros and reports it", "[gguf][quick]") {
     const ScratchFolder folder;
     GgufWriter writer = make_letters();
@@ -160,12 +159,13 @@ TEST_CASE("GgufFile: a file cut while it is open reads as zeros and reports it",
     const GgufTensor* big = file.find_tensor("big");
     REQUIRE(big != nullptr);
     CHECK(std::to_integer<int>(big->data.back()) == 'b');
-    REQUIRE(truncate((folder / "shrinks.gguf").c_str(), 0) == 0);
+    std::filesystem::resize_file(folder / "shrinks.gguf", 0);
     const volatile std::byte* last = &big->data.back();
     CHECK(std::to_integer<int>(*last) == 0);
     CHECK(file.has_read_fault());
     CHECK(file.has_read_fault());  // the page is still lost
 }
+#endif
 
 TEST_CASE("GgufFile: a vocabulary of 150,000 tokens opens below 100 ms, tensors untouched",
           "[gguf][quick][serial]") {

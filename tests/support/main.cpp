@@ -7,6 +7,11 @@
 #include <catch2/catch.hpp>
 #endif
 
+#include "support/system.h"
+
 int main(int argc, char** argv) {
-    return Catch::Session().run(argc, argv);
+    std::vector<std::string> arguments = hokku::testing::utf8_arguments(argc, argv);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    return Catch::Session().run(static_cast<int>(pointers.size()), pointers.data());
 }

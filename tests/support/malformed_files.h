@@ -49,6 +49,7 @@ std::vector<MalformedFile> malformed_headers();
 std::vector<MalformedFile> malformed_metadata();
 std::vector<MalformedFile> malformed_tensors();
 std::vector<MalformedFile> malformed_places();  ///< Special files, split sets, cut-off files.
+void add_special_files(MalformedList& list);    ///< Those that this system has.
 std::vector<MalformedFile> malformed_models();
 std::vector<MalformedFile> malformed_vocabularies();
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strings, arrays, budgets and the alignment (hazards A3 to A7, A13, C1, recipes R5 and R6).
-#include <unistd.h>
-
 #include <fstream>
 #include <string>
 
@@ -79,10 +77,9 @@ struct SparseFile {
         file.seekp(static_cast<std::streamoff>(num_bytes), std::ios::cur);
     }
     fs::path finish() {
-        const auto size = static_cast<off_t>(file.tellp());
+        const auto size = static_cast<uint64_t>(static_cast<std::streamoff>(file.tellp()));
         file.close();
-        if (truncate(path.c_str(), size) != 0)
-            throw std::runtime_error("cannot make " + path.string());
+        fs::resize_file(path, size);
         return path;
     }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScratchFolder: an empty folder for one test, removed with all that is in it.
+// ScratchFolder: an empty folder for one test, removed with all that is in it. Its name has spaces
+// and letters beyond ASCII, so that every test with files is one of such paths too.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,7 @@ class ScratchFolder {
         static std::atomic<int> count{0};
         std::random_device random;
         path_ = std::filesystem::temp_directory_path() /
-                ("hokku-test-" + std::to_string(random()) + "-" + std::to_string(count++));
+                ("hokku-test é 俳句-" + std::to_string(random()) + "-" + std::to_string(count++));
         std::filesystem::create_directories(path_);
     }
     ~ScratchFolder() {

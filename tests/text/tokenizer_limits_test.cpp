@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A million of one character, and runs that make backtracking patterns slow: linear time, on a
 // thread with a stack of 256 KB.
-#include <pthread.h>
-
 #include <ctime>
 #include <functional>
 #include <memory>
@@ -13,6 +11,7 @@
 #include "hokku/tokenizer.h"
 #include "support/catch.h"
 #include "support/golden.h"
+#include "support/system.h"
 #include "text/tiny_vocabulary.h"
 #include "text/tokenizer/pre_tokenizer.h"
 #include "text/tokenizer/vocabulary_tokenizer.h"
@@ -21,23 +20,11 @@ using hokku::Tokenizer;
 using hokku::testing::find_model;
 using hokku::testing::open_tiny;
 using hokku::testing::report_skip;
+using hokku::testing::run_on_small_stack;
 
 namespace {
 
-void run_on_small_stack(const std::function<void()>& work) {
-    pthread_attr_t attributes;
-    pthread_t thread{};
-    REQUIRE(pthread_attr_init(&attributes) == 0);
-    REQUIRE(pthread_attr_setstacksize(&attributes, 256 * 1024) == 0);
-    const auto call = [](void* pointer) -> void* {
-        (*static_cast<const std::function<void()>*>(pointer))();
-        return nullptr;
-    };
-    auto copy = work;
-    REQUIRE(pthread_create(&thread, &attributes, call, &copy) == 0);
-    pthread_join(thread, nullptr);
-    pthread_attr_destroy(&attributes);
-}
+constexpr size_t kSmallStack = size_t{256} << 10;
 
 std::string repeat(const std::string& text, size_t count) {
     std::string all;
@@ -121,7 +108,7 @@ bool tokenizes(const Tokenizer& tokenizer, const std::string& text) {
 }  // namespace
 
 TEST_CASE("Tokenizer: a million of one character takes linear time", "[text][serial]") {
-    run_on_small_stack([] {
+    run_on_small_stack(kSmallStack, [] {
         const auto bpe = open_tiny(hokku::testing::tiny_bpe());
         const auto spm = open_tiny(hokku::testing::tiny_sentencepiece());
         const Work encode_bpe = [&](const std::string& text) { return tokenizes(*bpe, text); };
@@ -138,7 +125,7 @@ TEST_CASE("Tokenizer: models take a million of one character in linear time", "[
         if (!model) return report_skip(std::string("model ") + name + " is not here");
         const auto tokenizer = hokku::open_tokenizer(*model);
         REQUIRE(tokenizer.ok());
-        run_on_small_stack([&] {
+        run_on_small_stack(kSmallStack, [&] {
             check_linear(name, kCharacters,
                          [&](const std::string& text) { return tokenizes(**tokenizer, text); });
         });
@@ -151,7 +138,7 @@ TEST_CASE("PreTokenizer: every family takes a million of one character", "[text]
         void on_piece(std::string_view piece) override { num_bytes += piece.size(); }
         size_t num_bytes = 0;
     };
-    run_on_small_stack([] {
+    run_on_small_stack(kSmallStack, [] {
         for (const auto& family : hokku::pre_tokenizer_families()) {
             const auto pre_tokenizer = hokku::PreTokenizer::create(family);
             REQUIRE(pre_tokenizer.ok());

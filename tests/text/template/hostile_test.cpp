@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates and inputs made to exhaust or to escape: all end in an error value, soon and on a
 // small stack.
-#include <pthread.h>
-
 #include <chrono>
 #include <functional>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "base/utf8.h"
 #include "support/catch.h"
+#include "support/system.h"
 #include "text/template/render.h"
 
 using hokku::ChatTemplate;
@@ -19,6 +18,7 @@ using hokku::TemplateInput;
 using hokku::TemplateLimits;
 using hokku::testing::input_with;
 using hokku::testing::render;
+using hokku::testing::run_on_small_stack;
 
 namespace {
 
@@ -28,21 +28,7 @@ std::string repeat(std::string_view text, size_t count) {
     return out;
 }
 
-// Runs on a thread of 512 KiB of stack.
-void on_small_stack(const std::function<void()>& work) {
-    pthread_attr_t attributes;
-    REQUIRE(pthread_attr_init(&attributes) == 0);
-    REQUIRE(pthread_attr_setstacksize(&attributes, 512u << 10) == 0);
-    pthread_t thread{};
-    const auto start = [](void* argument) -> void* {
-        (*static_cast<const std::function<void()>*>(argument))();
-        return nullptr;
-    };
-    REQUIRE(pthread_create(&thread, &attributes, start,
-                           const_cast<std::function<void()>*>(&work)) == 0);
-    pthread_join(thread, nullptr);
-    pthread_attr_destroy(&attributes);
-}
+constexpr size_t kSmallStack = size_t{512} << 10;
 
 // Code of the error a template ends with; nullopt if it renders.
 std::optional<ErrorCode> code_of(const std::string& source) {
@@ -115,7 +101,7 @@ TEST_CASE("ChatTemplate: steps run out within a second or so", "[template]") {
 }
 
 TEST_CASE("Parser: deep nesting is an error, long chains are not", "[template][quick]") {
-    on_small_stack([] {
+    run_on_small_stack(kSmallStack, [] {
         for (const char* opening : {"(", "[", "{1:", "a[", "f(", "a|f(", "a.b(x is c(", "{{ ("}) {
             INFO(opening);
             CHECK(code_of("{{ " + repeat(opening, 50000)) == ErrorCode::limit_exceeded);
@@ -136,7 +122,7 @@ TEST_CASE("Parser: deep nesting is an error, long chains are not", "[template][q
 }
 
 TEST_CASE("Interpreter: recursion ends before a small stack does", "[template][quick]") {
-    on_small_stack([] {
+    run_on_small_stack(kSmallStack, [] {
         CHECK(code_of("{% macro f(x) %}{% for i in [1] %}{% if true %}{{ f(f([f(x)])) }}{% endif %}"
                       "{% endfor %}{% endmacro %}{{ f(1) }}") == ErrorCode::limit_exceeded);
         CHECK(code_of("{% macro f() %}{% call f() %}{{ caller() }}{% endcall %}{{ caller }}"
@@ -148,7 +134,7 @@ TEST_CASE("Interpreter: recursion ends before a small stack does", "[template][q
 }
 
 TEST_CASE("ChatTemplate: nested input is read without recursion and bounded", "[template][quick]") {
-    on_small_stack([] {
+    run_on_small_stack(kSmallStack, [] {
         const auto chat_template = ChatTemplate::parse("{{ tools|tojson }}{{ tools }}");
         REQUIRE(chat_template.ok());
         TemplateInput input = input_with("[]");
