@@ -21,7 +21,7 @@ foreach(object IN LISTS objects)
     foreach(line IN LISTS lines)
         if(line MATCHES " [WwVvu] " AND NOT line MATCHES " (DW.ref.|__asan|__ubsan|__tsan|.*san_)")
             string(APPEND faults "\n  ${object}: weak symbol: ${line}")
-        elseif(line MATCHES " [TDBRSG] ")
+        elseif(line MATCHES " [TDBRSG] " AND NOT line MATCHES " \\.refptr\\.")  # an import's address
             math(EXPR num_exported "${num_exported} + 1")
         endif()
     endforeach()

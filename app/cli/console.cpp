@@ -30,7 +30,7 @@ struct {
 void lose_output() {
     // A reader that has seen enough (head -1) is no failure worth words.
     const int reason = errno;
-    if (std::exchange(is_output_lost, true) || reason == EPIPE) return;
+    if (std::exchange(is_output_lost, true) || is_reader_gone(reason)) return;
     write_message(std::string("cannot write the result: ") + std::strerror(reason));
 }
 
@@ -181,8 +181,11 @@ Result<std::string> read_stdin() {
     }
 }
 
+Result<std::string> read_input(const std::string& name) {
+    return name == "-" ? read_stdin() : read_file(path_from_utf8(name));
+}
+
 Result<std::string> read_file(const std::filesystem::path& path) {
-    if (path == "-") return read_stdin();
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) {
         return Error{ErrorCode::io, "cannot read a folder", path.string(), "a file"};

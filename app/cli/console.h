@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "hokku/paths.h"
 #include "hokku/result.h"
 
 namespace hokku::cli {
@@ -30,8 +31,10 @@ int fail(const Error& error);
 int fail_arguments(const Error& error);
 
 Result<std::string> read_stdin();
-/// The whole file; "-" is stdin.
+/// The whole file.
 Result<std::string> read_file(const std::filesystem::path& path);
+/// The file of that name as given on the command line; "-" is stdin.
+Result<std::string> read_input(const std::string& name);
 /// The next line of stdin without its end; false at the end of input.
 Result<bool> read_stdin_line(std::string& line);
 /// Calls handle(line, line_number from 1) for each line of stdin; stops when it fails or when

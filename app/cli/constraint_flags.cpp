@@ -12,7 +12,7 @@ namespace {
 /// The text itself where it reads like one, else the file of that name.
 Result<std::string> text_or_file(const std::string& given, bool is_text) {
     if (is_text) return given;
-    return read_file(given);
+    return read_input(given);
 }
 
 bool is_grammar(const std::string& given) {

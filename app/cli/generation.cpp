@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generation.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "console.h"
+#include "terminal.h"
 
 namespace hokku::cli {
 
@@ -77,7 +76,7 @@ class ThoughtDisplay {
     }
 
   private:
-    bool is_terminal_ = isatty(STDERR_FILENO) != 0;
+    bool is_terminal_ = is_terminal(Stream::err);
     bool is_open_ = false;
 };
 

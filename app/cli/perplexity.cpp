@@ -47,7 +47,7 @@ Result<void> score_window(Engine& engine, std::vector<TokenId> window, Score& sc
 }
 
 int perplexity(const PerplexityOptions& options) {
-    Result<std::string> text = read_file(options.file);
+    Result<std::string> text = read_input(options.file);
     if (!text) return fail(text.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());

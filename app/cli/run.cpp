@@ -46,7 +46,7 @@ struct RunOptions {
 
 /// A JSON array of tools, as the template is given it.
 Result<std::string> read_tools(const std::string& path) {
-    Result<std::string> text = read_file(path);
+    Result<std::string> text = read_input(path);
     if (!text) return text;
     Result<Json> tools = parse_json(*text, path);
     if (!tools) return tools.error();
@@ -89,7 +89,7 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     }
     std::string prompt = options.prompt.value_or("");
     if (!options.prompt_file.empty()) {
-        Result<std::string> text = read_file(options.prompt_file);
+        Result<std::string> text = read_input(options.prompt_file);
         if (!text) return text.error();
         prompt = std::move(*text);
     }
@@ -174,7 +174,9 @@ Result<void> check_replacement(const RunOptions& options, const GenerationReques
 class PromptCache {
   public:
     PromptCache(const RunOptions& options, Engine& engine)
-        : path_(options.prompt_cache), is_kept_(!options.prompt_cache_ro), engine_(engine) {
+        : path_(path_from_utf8(options.prompt_cache)),
+          is_kept_(!options.prompt_cache_ro),
+          engine_(engine) {
         std::error_code error;
         if (path_.empty() || !std::filesystem::exists(path_, error)) return;
         const Result<SavedChat> restored = engine_.restore_chat(path_);

@@ -25,6 +25,9 @@ bool is_terminal(Stream stream);
 /// (errno).
 std::optional<size_t> read_stdin_bytes(char* buffer, size_t size);
 
+/// Whether a write failed with `error` (errno) because nobody reads any more.
+bool is_reader_gone(int error);
+
 /// Null on an error (errno).
 std::FILE* open_to_read(const std::filesystem::path& path);
 

@@ -30,6 +30,10 @@ std::optional<size_t> read_stdin_bytes(char* buffer, size_t size) {
     return static_cast<size_t>(count);
 }
 
+bool is_reader_gone(int error) {
+    return error == EPIPE;
+}
+
 std::FILE* open_to_read(const std::filesystem::path& path) {
     return std::fopen(path.c_str(), "rb");
 }

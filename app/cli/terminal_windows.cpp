@@ -45,7 +45,7 @@ std::string to_utf8(const wchar_t* text, int length) {
 std::optional<size_t> read_console(char* buffer, size_t size) {
     static std::string pending;  // What did not fit yet.
     static wchar_t high_surrogate = 0;
-    if (pending.empty()) {
+    while (pending.empty()) {  // Half a character by itself is not the end.
         wchar_t wide[1024];
         DWORD count = 0;
         if (high_surrogate != 0) wide[count++] = high_surrogate;
@@ -106,6 +106,11 @@ std::optional<size_t> read_stdin_bytes(char* buffer, size_t size) {
     const int count = _read(0, buffer, static_cast<unsigned>(std::min(size, size_t{1} << 30)));
     if (count < 0) return std::nullopt;
     return static_cast<size_t>(count);
+}
+
+bool is_reader_gone(int error) {
+    // The C library has no number for ERROR_NO_DATA, a pipe that is being closed.
+    return error == EPIPE || error == EINVAL;
 }
 
 std::FILE* open_to_read(const std::filesystem::path& path) {

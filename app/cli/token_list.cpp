@@ -59,7 +59,7 @@ Result<std::vector<TokenId>> read_token_list(const std::string& text) {
                      "@FILE, or @- for stdin"};
     }
     if (text.starts_with('@')) {
-        Result<std::string> content = read_file(text.substr(1));
+        Result<std::string> content = read_input(text.substr(1));
         if (!content) return content.error();
         list = std::move(*content);
     }

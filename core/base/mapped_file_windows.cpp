@@ -41,9 +41,24 @@ struct Handle {
     HANDLE release() { return std::exchange(handle, INVALID_HANDLE_VALUE); }
 };
 
+/// \\.\NAME, \\?\NAME but for drives and shares, \\HOST\pipe\NAME; with slashes of either kind.
+bool is_device_or_pipe(std::wstring name) {
+    std::replace(name.begin(), name.end(), L'/', L'\\');
+    if (!name.starts_with(L"\\\\")) return false;
+    if (name.starts_with(L"\\\\.\\")) return true;
+    size_t host = 2;
+    if (name.starts_with(L"\\\\?\\")) {
+        if (name.substr(5, 2) == L":\\") return false;
+        if (!name.starts_with(L"\\\\?\\UNC\\")) return true;
+        host = 8;
+    }
+    const size_t share = name.find(L'\\', host);
+    return share != name.npos && name.substr(share, 6) == L"\\pipe\\";
+}
+
 /// What must not even be opened, as that can have effects or wait.
 Result<void> check_place(const std::filesystem::path& path) {
-    if (path.native().starts_with(L"\\\\.\\"))
+    if (is_device_or_pipe(path.native()))
         return io_error("this is a device, not a regular file", path, "a regular file");
     const DWORD attributes = GetFileAttributesW(path.c_str());
     if (attributes == INVALID_FILE_ATTRIBUTES) return open_error(path, GetLastError());

@@ -36,9 +36,10 @@ std::vector<float> random_values(size_t n, uint32_t seed, float scale = 1.0f) {
 /// A copy of values at an address that is 4 beyond a multiple of 8, with a guard value behind it.
 class Misaligned {
   public:
-    explicit Misaligned(const std::vector<float>& values) : size_(values.size()) {
-        storage_.assign(values.size() + 4, kUntouched);
-        for (size_t i = 0; i < size_; ++i) storage_[i + 1] = values[i];
+    explicit Misaligned(const std::vector<float>& values)
+        : size_(values.size()), storage_(1, kUntouched) {
+        storage_.insert(storage_.end(), values.begin(), values.end());
+        storage_.resize(size_ + 4, kUntouched);
     }
     float* data() { return storage_.data() + 1; }
     float operator[](size_t i) const { return storage_[i + 1]; }

@@ -33,7 +33,9 @@ std::string error_of(const std::filesystem::path& path, bool use_mapping) {
 
 TEST_CASE("MappedFile: devices and pipes are not opened", "[base][quick]") {
     for (const bool use_mapping : {true, false}) {
-        for (const char* name : {R"(\\.\NUL)", R"(\\.\pipe\hokku-test)", R"(\\.\COM1)", "NUL"})
+        for (const char* name :
+             {R"(\\.\NUL)", R"(\\.\pipe\hokku-test)", R"(\\.\COM1)", "NUL", "//./pipe/hokku-test",
+              R"(\\?\pipe\hokku-test)", R"(\\host\pipe\hokku-test)", R"(\\?\UNC\host\pipe\x)"})
             CHECK_THAT(error_of(name, use_mapping), Catch::Contains("device"));
     }
 }

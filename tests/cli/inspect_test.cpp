@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hokku/library.h"
+#include "hokku/paths.h"
 #include "run_hokku.h"
 #include "support/catch.h"
 #include "support/gguf_writer.h"
@@ -9,6 +10,7 @@
 
 namespace fs = std::filesystem;
 using hokku::testing::GgufWriter;
+using hokku::testing::hokku_program;
 using hokku::testing::HokkuInput;
 using hokku::testing::HokkuRun;
 using hokku::testing::run_hokku;
@@ -51,13 +53,13 @@ TEST_CASE("hokku inspect: the JSON holds header, metadata and tensors", "[cli][q
 TEST_CASE("hokku inspect: finds the models that came with the program, the user's own first",
           "[cli][quick]") {
     const ScratchFolder folder;
-    const fs::path program = folder / "Höhe 俳句" / "bin" / "hokku";
-    const fs::path models = folder / "Höhe 俳句" / "share" / "hokku" / "models";
+    const fs::path installed = folder / "Höhe 俳句", models = installed / "share/hokku/models";
+    const fs::path program = installed / "bin" / hokku_program().filename();
     fs::create_directories(program.parent_path());
     fs::create_directories(models);
     fs::create_directories(folder / "home" / "models");
-    fs::copy_file(hokku::testing::binary_folder() / "bin" / "hokku", program);
-    const HokkuInput there = {.home = (folder / "home").string(), .program = program.string()};
+    fs::copy_file(hokku_program(), program);
+    const HokkuInput there = {.home = (folder / "home").string(), .program = program};
     const auto blocks_of = [&](const std::string& model) {
         const HokkuRun run = run_hokku({"inspect", model, "--json"}, there);
         REQUIRE(run.err.empty());
@@ -73,12 +75,13 @@ TEST_CASE("hokku inspect: finds the models that came with the program, the user'
 
 TEST_CASE("hokku inspect: names the format of replies and where it was read", "[cli][quick]") {
     const ScratchFolder folder;
-    const std::string path = (folder / "small.gguf").string();
-    small_file().write(path);
+    const std::filesystem::path file = folder / "small.gguf";
+    const std::string path = hokku::path_utf8(file);
+    small_file().write(file);
     auto json = nlohmann::json::parse(run_hokku({"inspect", path, "--json"}).out);
     CHECK(json["reply_format"]["name"] == "plain");
     CHECK(json["reply_format"]["evidence"] == "the model has no chat template");
-    small_file().set_string("tokenizer.chat_template", "<tool_call> .. </think>").write(path);
+    small_file().set_string("tokenizer.chat_template", "<tool_call> .. </think>").write(file);
     json = nlohmann::json::parse(run_hokku({"inspect", path, "--json"}).out);
     CHECK(json["reply_format"]["name"] == "hermes");
     CHECK(json["reply_format"]["thoughts"] == true);
@@ -87,7 +90,7 @@ TEST_CASE("hokku inspect: names the format of replies and where it was read", "[
               .out.find(
                   "Replies: hermes (chat template: '<tool_call>'; thoughts: '</think>'), thoughts, "
                   "tool calls\n") != std::string::npos);
-    small_file().set<uint32_t>("tokenizer.chat_template", 1).write(path);
+    small_file().set<uint32_t>("tokenizer.chat_template", 1).write(file);
     const HokkuRun wrong = run_hokku({"inspect", path, "--json"});
     CHECK(wrong.status == 0);
     CHECK(nlohmann::json::parse(wrong.out)["reply_format"]["name"] == "unknown");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "hokku/paths.h"
 #include "run_hokku.h"
 #include "support/catch.h"
 #include "support/golden.h"
@@ -140,7 +141,8 @@ TEST_CASE("hokku render: every golden rendering, through the command line", "[cl
             line["now"] = "2025-01-15T10:30:00";
             input += line.dump() + "\n";
         }
-        const std::string file = std::filesystem::path(entry.path()).replace_extension(".jinja");
+        const std::string file =
+            std::filesystem::path(entry.path()).replace_extension(".jinja").string();
         const HokkuRun run = run_hokku({"render", "--template", file, "--jsonl"}, {.text = input});
         INFO(file << run.err);
         REQUIRE(run.status == 0);
@@ -172,8 +174,8 @@ TEST_CASE("hokku render: every golden rendering, through the command line", "[cl
 TEST_CASE("hokku render: errors in JSON are told briefly and without the parser's codes",
           "[cli][quick]") {
     const hokku::testing::ScratchFolder folder;
-    const std::string chat_template = (folder / "t.jinja").string();
-    hokku::testing::write_file(chat_template, "x");
+    hokku::testing::write_file(folder / "t.jinja", "x");
+    const std::string chat_template = hokku::path_utf8(folder / "t.jinja");
     const HokkuRun run = run_hokku({"render", "--template", chat_template, "--jsonl"},
                                    {.text = "\"" + std::string(100000, 'a') + "\xff\"\n{]\n"});
     CHECK(run.status == 0);

@@ -24,6 +24,10 @@ std::string content_of(const fs::path& path) {
 
 }  // namespace
 
+fs::path hokku_program() {
+    return binary_folder() / "bin" / ("hokku" + program_suffix());
+}
+
 HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& input) {
     const ScratchFolder folder;
     const fs::path in = folder / "in", out = folder / "out", err = folder / "err";
@@ -31,8 +35,7 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
     write_file(out, "");
     write_file(err, "");
     ProgramStart start;
-    start.program =
-        input.program.empty() ? binary_folder() / "bin" / "hokku" : fs::path(input.program);
+    start.program = input.program.empty() ? hokku_program() : input.program;
     start.arguments = arguments;
     start.in = input.stdin_path.empty() ? in : fs::path(input.stdin_path);
     start.out = input.stdout_path.empty() ? out : fs::path(input.stdout_path);

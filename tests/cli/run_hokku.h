@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,13 @@ struct HokkuRun {
 struct HokkuInput {
     std::string text = {};                          ///< On stdin.
     std::string home = {};                          ///< The data folder, when not empty.
-    std::string program = {};                       ///< A copy of the program, when not empty.
+    std::filesystem::path program = {};             ///< A copy of the program, when not empty.
     std::string stdin_path = {}, stdout_path = {};  ///< Other files there, when not empty.
     bool closed_stdout = false;                     ///< stdout is a pipe that nobody reads.
 };
+
+/// The one that was built.
+std::filesystem::path hokku_program();
 
 /// Ended by SIGALRM after a minute.
 HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& input = {});

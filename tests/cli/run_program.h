@@ -10,7 +10,7 @@
 namespace hokku::testing {
 
 struct ProgramStart {
-    std::filesystem::path program;  ///< Without ".exe".
+    std::filesystem::path program;
     std::vector<std::string> arguments;
     std::filesystem::path in, out, err;
     bool closed_out = false;  ///< stdout is a pipe that nobody reads.
@@ -21,6 +21,9 @@ struct ProgramEnd {
     int status = -1;  ///< Exit code; 128 + number when a signal ended it.
     int64_t peak_kb = 0;
 };
+
+/// Of the files of programs: ".exe" or nothing.
+std::string program_suffix();
 
 /// A program that is not through after a minute is ended as by SIGALRM.
 ProgramEnd run_program(const ProgramStart& start);

@@ -23,6 +23,10 @@ int closed_pipe() {
 
 }  // namespace
 
+std::string program_suffix() {
+    return {};
+}
+
 ProgramEnd run_program(const ProgramStart& start) {
     std::vector<char*> argv{const_cast<char*>(start.program.c_str())};
     for (const std::string& argument : start.arguments) {

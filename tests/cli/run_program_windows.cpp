@@ -75,6 +75,10 @@ ProgramEnd wait_for_end(HANDLE process) {
 
 }  // namespace
 
+std::string program_suffix() {
+    return ".exe";
+}
+
 ProgramEnd run_program(const ProgramStart& start) {
     const Handle in(open_stream(start.in, GENERIC_READ)),
         out(start.closed_out ? closed_pipe() : open_stream(start.out, GENERIC_WRITE)),
@@ -85,7 +89,7 @@ ProgramEnd run_program(const ProgramStart& start) {
     startup.hStdInput = in.handle;
     startup.hStdOutput = out.handle;
     startup.hStdError = err.handle;
-    const std::wstring program = start.program.native() + L".exe";
+    const std::wstring& program = start.program.native();
     std::string line = quoted(utf8_from_utf16(program));
     for (const std::string& argument : start.arguments) line += " " + quoted(argument);
     std::wstring wide_line = utf16_from_utf8(line);

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "hokku/paths.h"
 #include "run_hokku.h"
 #include "support/catch.h"
 #include "support/golden.h"
@@ -20,9 +21,10 @@ namespace {
 /// A tiny model in a folder whose name is no plain ASCII.
 struct TinyFile {
     TinyFile() {
-        std::filesystem::create_directory(folder / "俳句 models");
-        path = (folder / "俳句 models" / "tiny.gguf").string();
-        make_tiny_llama().write(path);
+        const std::filesystem::path file = folder / "俳句 models" / "tiny.gguf";
+        std::filesystem::create_directory(file.parent_path());
+        make_tiny_llama().write(file);
+        path = hokku::path_utf8(file);
     }
     ScratchFolder folder;
     std::string path;
@@ -110,8 +112,8 @@ TEST_CASE("hokku run: several continuations are those of their seeds", "[cli][qu
 TEST_CASE("hokku run: the same seed gives the same text, however the tokens are given",
           "[cli][quick]") {
     const TinyFile tiny;
-    const std::string list = (tiny.folder / "list").string();
-    hokku::testing::write_file(list, "[72, 105]\n");
+    hokku::testing::write_file(tiny.folder / "list", "[72, 105]\n");
+    const std::string list = hokku::path_utf8(tiny.folder / "list");
     const auto run = [&](const std::vector<std::string>& prompt) {
         std::vector<std::string> all = {"run", "-m", tiny.path, "--seed",
                                         "3",   "-n", "12",      "--json"};
@@ -213,8 +215,8 @@ TEST_CASE("hokku run: the end is told in words unless it is the model's own", "[
 
 TEST_CASE("hokku: values that only the model shows to be wrong are wrong usage", "[cli][quick]") {
     const TinyFile tiny;
-    const std::string text = (tiny.folder / "text").string();
-    hokku::testing::write_file(text, "Some text.");
+    hokku::testing::write_file(tiny.folder / "text", "Some text.");
+    const std::string text = hokku::path_utf8(tiny.folder / "text");
     const std::vector<std::vector<std::string>> wrong = {{"perplexity", "-f", text, "-c", "1"},
                                                          {"run", "-p", "hi", "--stop", "\xff"},
                                                          {"run", "--tokens", "@"},

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "hokku/paths.h"
 #include "run_hokku.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
@@ -72,8 +73,8 @@ TEST_CASE("hokku chat --session: a context that is gone, damaged or of another t
     fs::copy_file(home.conversation("a"), home.folder / "a.json");
     const std::string context = read_all(home.context("a"));
     const auto second_answer = [&](std::vector<std::string> more = {}) {
-        fs::copy_file(home.folder / "a.json", home.conversation("a"),
-                      fs::copy_options::overwrite_existing);
+        fs::remove(home.conversation("a"));
+        fs::copy_file(home.folder / "a.json", home.conversation("a"));
         return home.chat("two\n", "a", std::move(more));
     };
     fs::remove(home.context("a"));
@@ -116,7 +117,8 @@ TEST_CASE("hokku chat --session: names and files that are none", "[cli][quick]")
 
 TEST_CASE("hokku run --prompt-cache: a prompt is evaluated once", "[cli][quick]") {
     const Home home;
-    const std::string path = (home.folder / "prompt.kv").string();
+    const fs::path file = home.folder / "prompt.kv";
+    const std::string path = hokku::path_utf8(file);
     const std::string prompt(100, 'x');
     const auto run = [&](const std::string& text, std::vector<std::string> more = {}) {
         std::vector<std::string> arguments = {
@@ -137,13 +139,13 @@ TEST_CASE("hokku run --prompt-cache: a prompt is evaluated once", "[cli][quick]"
     CHECK(again["stats"]["cached_tokens"].get<int>() > 80);
     CHECK(again["tokens"] == begun["tokens"]);
 
-    const std::string kept = read_all(path);
+    const std::string kept = read_all(file);
     const json longer = json::parse(run(prompt + " and more", {"--prompt-cache-ro"}).out);
     CHECK(longer["stats"]["cached_tokens"].get<int>() > 80);
-    CHECK(read_all(path) == kept);
+    CHECK(read_all(file) == kept);
     // Another prompt uses what it has in common: the start.
     CHECK(json::parse(run("y").out)["stats"]["cached_tokens"].get<int>() <= 1);
-    std::ofstream(path) << "no such file";
+    std::ofstream(file) << "no such file";
     const HokkuRun broken = run(prompt);
     CHECK(broken.status == 0);
     CHECK(broken.err.find("read again") != std::string::npos);

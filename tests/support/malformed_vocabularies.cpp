@@ -160,7 +160,7 @@ void add_byte_tokens(MalformedList& list) {
 
 void add_merges(MalformedList& list) {
     for (const char* merge : {"", " ", "a", "ab", "a ", "  "})
-        list.add_change("merge-\"" + std::string(merge) + "\"", kMerges, make_tiny_llama,
+        list.add_change("merge-[" + std::string(merge) + "]", kMerges, make_tiny_llama,
                         [=](GgufWriter& w) {
                             w.set_strings(kMerges, {"h e", merge});
                         });

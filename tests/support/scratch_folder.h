@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "hokku/paths.h"
+
 namespace hokku::testing {
 
 class ScratchFolder {
@@ -16,7 +18,8 @@ class ScratchFolder {
         static std::atomic<int> count{0};
         std::random_device random;
         path_ = std::filesystem::temp_directory_path() /
-                ("hokku-test é 俳句-" + std::to_string(random()) + "-" + std::to_string(count++));
+                path_from_utf8("hokku-test é 俳句-" + std::to_string(random()) + "-" +
+                               std::to_string(count++));
         std::filesystem::create_directories(path_);
     }
     ~ScratchFolder() {
@@ -27,7 +30,9 @@ class ScratchFolder {
     ScratchFolder& operator=(const ScratchFolder&) = delete;
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+    std::filesystem::path operator/(const std::string& name) const {
+        return path_ / path_from_utf8(name);
+    }
 
   private:
     std::filesystem::path path_;
