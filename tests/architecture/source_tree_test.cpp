@@ -31,6 +31,7 @@ const std::map<std::string, std::string> kPublicHeaders = {
     {"tokenizer.h", "text"},
     {"prompt_part.h", "text"},
     {"kv_type.h", "base"},
+    {"paths.h", "base"},
     {"sampling.h", "text"},  // plain data
     {"constraint.h", "constraint"},
     {"llama_sampling.h", "sampling"},

@@ -50,3 +50,13 @@ TEST_CASE("hokku: messages are UTF-8 without control codes, whatever they quote"
     CHECK(run.status == 2);
     CHECK(run.err.find("\"?????[31m???\xc3\xa9\"") != std::string::npos);
 }
+
+TEST_CASE("hokku run: a text to stop at that is not UTF-8 is wrong usage", "[cli][quick]") {
+    const ScratchFolder folder;
+    hokku::testing::make_tiny_llama().write(folder / "tiny.gguf");
+    const HokkuRun run =
+        run_hokku({"run", "-p", "hi", "--stop", "\xff", "-m", (folder / "tiny.gguf").string()});
+    CHECK(run.status == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err.find("UTF-8") != std::string::npos);
+}
