@@ -6,6 +6,7 @@
 #include "run_hokku.h"
 #include "support/catch.h"
 #include "support/gguf_writer.h"
+#include "support/tiny_model.h"
 
 using hokku::testing::HokkuRun;
 using hokku::testing::run_hokku;
