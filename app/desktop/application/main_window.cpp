@@ -191,7 +191,8 @@ void MainWindow::showModel() {
 }
 
 /// The open conversation was written with another model, or its preset wants another one.
-void MainWindow::offerModel(const QString& path) {
+void MainWindow::offerModel(const QString& kept) {
+    const QString path = ModelControl::currentPath(kept);
     if (path.isEmpty() || ModelControl::isSameFile(path, m_models.wantedPath())) return;
     const QString name = QFileInfo(path).completeBaseName();
     if (!QFileInfo::exists(path))

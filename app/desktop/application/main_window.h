@@ -65,7 +65,7 @@ class MainWindow : public QMainWindow {
     void showPage(QWidget* page);
     void togglePage(QWidget* page);
     void showModel();
-    void offerModel(const QString& path);
+    void offerModel(const QString& kept);
     void reportFailure(const QString& name, const Error& error);
     void showTitle();
     void retranslate();

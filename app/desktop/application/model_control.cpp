@@ -3,8 +3,6 @@
 
 #include <QFileInfo>
 
-#include "hokku/library.h"
-
 namespace hokku::desktop {
 namespace {
 
@@ -33,7 +31,7 @@ ModelControl::ModelControl(Settings& settings, qt::Generator& generator, QObject
 
 void ModelControl::load(const QString& nameOrPath) {
     // UTF-8 for the engine, UTF-16 for Qt; both know the file by the same name.
-    const auto resolved = hokku::resolve_model(nameOrPath.toStdString());
+    const auto resolved = hokku::resolve_model(currentPath(nameOrPath).toStdString());
     if (!resolved.ok()) {
         emit failed(nameOrPath, resolved.error());
         return;
@@ -67,6 +65,13 @@ bool ModelControl::isSameFile(const QString& a, const QString& b) {
     if (a == b) return true;
     const QString real = QFileInfo(a).canonicalFilePath();
     return !real.isEmpty() && real == QFileInfo(b).canonicalFilePath();
+}
+
+QString ModelControl::currentPath(const QString& path,
+                                  const std::optional<std::filesystem::path>& installed) {
+    if (!installed || !path.contains(QLatin1Char('/')) || QFileInfo::exists(path)) return path;
+    const QString moved = fromPath(*installed) + QLatin1Char('/') + QFileInfo(path).fileName();
+    return QFileInfo(moved).isFile() ? moved : path;
 }
 
 void ModelControl::settle() {

@@ -5,8 +5,11 @@
 
 #include <QObject>
 #include <QVector>
+#include <filesystem>
 #include <functional>
+#include <optional>
 
+#include "hokku/library.h"
 #include "hokku/qt/generator.h"
 #include "settings/settings.h"
 
@@ -29,6 +32,11 @@ class ModelControl : public QObject {
     [[nodiscard]] QString wantedPath() const;
 
     [[nodiscard]] static bool isSameFile(const QString& a, const QString& b);
+    /// Where a file that was kept by its path lies now: models that came with the program, in
+    /// `installed`, move with it.
+    [[nodiscard]] static QString currentPath(
+        const QString& path,
+        const std::optional<std::filesystem::path>& installed = installed_models_folder());
 
   signals:
     void started();

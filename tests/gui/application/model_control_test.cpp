@@ -3,6 +3,7 @@
 
 #include <QLabel>
 #include <QPushButton>
+#include <QTemporaryDir>
 
 #include "application/header_bar.h"
 #include "conversations/sidebar.h"
@@ -178,4 +179,22 @@ TEST_CASE("HeaderBar: long titles give way to the model and its device", "[gui][
     }
     CHECK(badge->width() >= badge->fontMetrics().horizontalAdvance(badge->text()));
     CHECK(title->text().size() == 300);  // for screen readers
+}
+
+TEST_CASE("ModelControl: what came with the program is found where that is now", "[gui][quick]") {
+    const QTemporaryDir home;
+    const QString own = home.filePath(QStringLiteral("own.gguf"));
+    const QString old = QStringLiteral("/nowhere/hokku/share/hokku/models/starter.gguf");
+    const QString now = home.filePath(QStringLiteral("models/starter.gguf"));
+    const std::filesystem::path models(home.filePath(QStringLiteral("models")).toStdU16String());
+    REQUIRE(QDir(home.path()).mkdir(QStringLiteral("models")));
+    for (const QString& path : {own, now}) REQUIRE(QFile(path).open(QIODevice::WriteOnly));
+    CHECK(ModelControl::currentPath(old, models) == now);
+    CHECK(ModelControl::currentPath(now, models) == now);
+    CHECK(ModelControl::currentPath(own, models) == own);
+    CHECK(ModelControl::currentPath(old, std::nullopt) == old);
+    const QString gone = QStringLiteral("/nowhere/other.gguf");
+    CHECK(ModelControl::currentPath(gone, models) == gone);
+    CHECK(ModelControl::currentPath(QStringLiteral("starter"), models) == QLatin1String("starter"));
+    CHECK(ModelControl::currentPath({}, models).isEmpty());
 }
