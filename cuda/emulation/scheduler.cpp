@@ -44,7 +44,7 @@ std::string describe(const std::source_location& where) {
 
 bool is_same_site(const std::source_location& a, const std::source_location& b) {
     return a.line() == b.line() && a.column() == b.column() &&
-           std::string_view(a.file_name()) == b.file_name();
+           (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
 }
 
 std::string check_launch(const KernelLaunch& launch) {
@@ -336,9 +336,10 @@ std::string Scheduler::describe_deadlock() const {
     return "no thread can go on";
 }
 
-void Scheduler::fail(const std::string& what) {
+void Scheduler::fail(std::string what) {
     Thread& thread = current_thread();
     error_ = describe(thread, what);
+    std::string().swap(what);  // Nothing of this stack will be destroyed.
     thread.fiber.suspend_for_good();
 }
 
@@ -348,17 +349,23 @@ void Scheduler::block_current(ThreadState state) {
     thread.fiber.suspend();
 }
 
+std::string Scheduler::check_barrier(const std::source_location& where) const {
+    const Block& block = *current_thread().block;
+    if (block.num_done > 0) {
+        return "reached the barrier at " + describe(where) + " after " +
+               std::to_string(block.num_done) + " threads of its block have ended";
+    }
+    if (block.num_at_barrier > 0 && !is_same_site(block.barrier_site, where)) {
+        return "reached the barrier at " + describe(where) + " while others wait at " +
+               describe(block.barrier_site);
+    }
+    return {};
+}
+
 void Scheduler::barrier(std::source_location where) {
     Block& block = *current_thread().block;
     num_idle_yields_ = 0;
-    if (block.num_done > 0) {
-        fail("reached the barrier at " + describe(where) + " after " +
-             std::to_string(block.num_done) + " threads of its block have ended");
-    }
-    if (block.num_at_barrier > 0 && !is_same_site(block.barrier_site, where)) {
-        fail("reached the barrier at " + describe(where) + " while others wait at " +
-             describe(block.barrier_site));
-    }
+    if (std::string fault = check_barrier(where); !fault.empty()) fail(std::move(fault));
     block.barrier_site = where;
     release(&block);
     if (++block.num_at_barrier < block.threads.size()) {
@@ -374,13 +381,37 @@ void Scheduler::barrier(std::source_location where) {
     acquire(&block);
 }
 
+std::string Scheduler::check_lane(const WarpCall& call, uint32_t lane) const {
+    const Thread& thread = current_thread();
+    const Block& block = *thread.block;
+    const uint32_t place = thread.index / kWarp * kWarp + lane;
+    if (place >= block.threads.size()) {
+        return "the warp operation at " + describe(call.where) +
+               " names lanes that its block lacks";
+    }
+    const Thread& other = block.threads[place];
+    if (other.state == ThreadState::done) {
+        return "the warp operation at " + describe(call.where) + " waits for lane " +
+               std::to_string(lane) + ", which has ended";
+    }
+    if (other.state == ThreadState::at_collective &&
+        (other.call->mask != call.mask || other.call->combine != call.combine ||
+         !is_same_site(other.call->where, call.where))) {
+        return "the warp operation at " + describe(call.where) + " meets lane " +
+               std::to_string(lane) + " in the one at " + describe(other.call->where) +
+               ": masks, operations and places must agree";
+    }
+    return {};
+}
+
 void Scheduler::collective(const WarpCall& call) {
     Thread& thread = current_thread();
     Block& block = *thread.block;
     num_idle_yields_ = 0;
     const uint32_t lane = thread.index % kWarp, first = thread.index - lane;
-    const std::string where = "the warp operation at " + describe(call.where);
-    if ((call.mask >> lane & 1u) == 0) fail(where + " has a mask without its own lane");
+    if ((call.mask >> lane & 1u) == 0) {
+        fail("the warp operation at " + describe(call.where) + " has a mask without its own lane");
+    }
     const WarpCall* lanes[kWarp] = {};
     bool is_last = true;
     for (uint32_t i = 0; i < kWarp; ++i) {
@@ -389,21 +420,13 @@ void Scheduler::collective(const WarpCall& call) {
             lanes[i] = &call;
             continue;
         }
-        if (first + i >= block.threads.size()) fail(where + " names lanes that its block lacks");
+        if (std::string fault = check_lane(call, i); !fault.empty()) fail(std::move(fault));
         const Thread& other = block.threads[first + i];
-        if (other.state == ThreadState::done) {
-            fail(where + " waits for lane " + std::to_string(i) + ", which has ended");
-        }
-        if (other.state != ThreadState::at_collective) {
+        if (other.state == ThreadState::at_collective) {
+            lanes[i] = other.call;
+        } else {
             is_last = false;
-            continue;
         }
-        if (other.call->mask != call.mask || other.call->combine != call.combine ||
-            !is_same_site(other.call->where, call.where)) {
-            fail(where + " meets lane " + std::to_string(i) + " in the one at " +
-                 describe(other.call->where) + ": masks, operations and places must agree");
-        }
-        lanes[i] = other.call;
     }
     char* const order = &block.threads[first].warp_order;
     if (call.is_barrier) release(order);

@@ -88,7 +88,7 @@ class Scheduler {
 
     // --- Called by the running thread ---
     /// Names the kernel, block and thread, then ends the whole run. Does not return.
-    [[noreturn]] void fail(const std::string& what);
+    [[noreturn]] void fail(std::string what);
     void barrier(std::source_location where);
     void collective(const WarpCall& call);
     void yield();
@@ -106,6 +106,9 @@ class Scheduler {
     Thread* take_ready();
     void block_current(ThreadState state);
     void set_allowing(Block& block);
+    /// What the running thread breaks by reaching this; empty: nothing.
+    std::string check_barrier(const std::source_location& where) const;
+    std::string check_lane(const WarpCall& call, uint32_t lane) const;
     std::string describe_deadlock() const;
     static void thread_entry();
 

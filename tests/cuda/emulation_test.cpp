@@ -133,9 +133,23 @@ Case copies_case() {
     return c;
 }
 
+/// Twice the input in reverse, by five blocks of a cooperative launch.
+Case grid_case() {
+    Case c{.kernel = "broken_grid",
+           .num_threads = 64,
+           .num_blocks = 5,
+           .n = 1000,
+           .is_cooperative = true,
+           .in = counting(1000),
+           .expected = counting(1000)};
+    std::reverse(c.expected.begin(), c.expected.end());
+    for (float& value : c.expected) value *= 2;
+    return c;
+}
+
 }  // namespace
 
-TEST_CASE("Emulator: a missing barrier shows in some order", "[cuda][quick][threads]") {
+TEST_CASE("Emulator: a missing barrier shows in some order", "[cuda][quick]") {
     const Case reverse = reverse_case();
     check_sound(reverse);
     check_wrong_somewhere(reverse, 1);
@@ -147,6 +161,14 @@ TEST_CASE("Emulator: a missing barrier shows in some order", "[cuda][quick][thre
     }
     check_sound(tiles);
     check_wrong_somewhere(tiles, 1);
+}
+
+TEST_CASE("Emulator: sound kernels are right in every order, and have no races",
+          "[cuda][quick][threads]") {
+    check_sound(reverse_case());
+    check_sound(copies_case());
+    check_sound(grid_case());
+    check_sound({.kernel = "broken_early_return", .n = 50, .expected = ones(64)});
 }
 
 TEST_CASE("Emulator: a missing warp barrier shows in some order", "[cuda][quick]") {
@@ -244,16 +266,8 @@ TEST_CASE("Emulator: loads of 16 bytes must be aligned", "[cuda][quick]") {
     }
 }
 
-TEST_CASE("Emulator: a cooperative launch has all blocks alive", "[cuda][quick][threads]") {
-    Case c{.kernel = "broken_grid",
-           .num_threads = 64,
-           .num_blocks = 5,
-           .n = 1000,
-           .is_cooperative = true,
-           .in = counting(1000),
-           .expected = counting(1000)};
-    std::reverse(c.expected.begin(), c.expected.end());
-    for (float& value : c.expected) value *= 2;
+TEST_CASE("Emulator: a cooperative launch has all blocks alive", "[cuda][quick]") {
+    Case c = grid_case();
     check_sound(c);
     check_wrong_somewhere(c, 1);
     // More threads than are resident otherwise.
@@ -270,7 +284,7 @@ TEST_CASE("Emulator: a loop that waits for nothing ends with an error", "[cuda]"
     CHECK(outcome.error.find("waits in a loop for what no thread does") != std::string::npos);
 }
 
-TEST_CASE("Emulator: a dependent launch begins early and must wait", "[cuda][quick][threads]") {
+TEST_CASE("Emulator: a dependent launch begins early and must wait", "[cuda][quick]") {
     const uint32_t n = 256;
     const std::vector<float> in = counting(n);
     for (const uint32_t fault : {0u, 1u, 2u}) {
