@@ -46,7 +46,7 @@ struct FakeCapture {
 struct FakeStream {
     int32_t device = 0;
     std::deque<FakeOperation> queue;
-    uint64_t num_done = 0;  ///< Operations; num_done + queue.size() were issued.
+    uint64_t num_issued = 0, num_done = 0;  ///< Operations; what is in work is in no queue.
     std::shared_ptr<FakeCapture> capture;
     bool is_unjoined = false;  ///< Has captured work that the origin does not wait for.
     /// A stream with collectives runs on a thread of its own, which waits where its rank must.

@@ -70,6 +70,7 @@ DriverResult issue(FakeState& state, FakeStream& stream, FakeOperation operation
     }
     if (operation.clique) stream.clique = operation.clique;
     stream.queue.push_back(std::move(operation));
+    ++stream.num_issued;
     // Other ranks are waiting for what this one does.
     if (stream.clique && state.num_waiting_ranks > 0) run_clique(state, *stream.clique);
     return DriverResult::success;
@@ -156,7 +157,7 @@ DriverResult drain_by_worker(FakeState& state, FakeStream& stream, uint64_t num_
 void run_clique(FakeState& state, const FakeClique& clique) {
     for (auto& [key, stream] : state.streams) {
         if (stream->clique.get() != &clique) continue;
-        stream->num_wanted = stream->num_done + stream->queue.size() + 1;
+        stream->num_wanted = std::max(stream->num_wanted, stream->num_issued);
         if (!stream->worker.joinable()) {
             FakeStream& own = *stream;
             own.worker = std::thread([&state, &own] { run_worker(state, own); });
@@ -193,7 +194,7 @@ std::vector<std::shared_ptr<FakeStream>> all_streams(const FakeState& state) {
 DriverResult drain_all(FakeState& state) {
     DriverResult result = DriverResult::success;
     for (const auto& stream : all_streams(state)) {
-        const DriverResult one = drain(state, *stream, stream->num_done + stream->queue.size());
+        const DriverResult one = drain(state, *stream, stream->num_issued);
         if (result == DriverResult::success) result = one;
     }
     return result;
@@ -213,7 +214,7 @@ DriverResult copy_to_device(DevicePointer to, const void* from, size_t bytes) {
     FakeState& state = call.state();
     if (!is_allocated(state, to, bytes)) return DriverResult::invalid_value;
     FakeStream& stream = *find_stream(state, nullptr);
-    const DriverResult result = drain(state, stream, stream.num_done + stream.queue.size());
+    const DriverResult result = drain(state, stream, stream.num_issued);
     ++state.counts.num_synchronizations;
     state.counts.bytes_to_device += bytes;
     std::memcpy(bytes_at(to), from, bytes);
@@ -225,7 +226,7 @@ DriverResult copy_to_host(void* to, DevicePointer from, size_t bytes) {
     FakeState& state = call.state();
     if (!is_allocated(state, from, bytes)) return DriverResult::invalid_value;
     FakeStream& stream = *find_stream(state, nullptr);
-    const DriverResult result = drain(state, stream, stream.num_done + stream.queue.size());
+    const DriverResult result = drain(state, stream, stream.num_issued);
     ++state.counts.num_synchronizations;
     state.counts.bytes_to_host += bytes;
     std::memcpy(to, bytes_at(from), bytes);
@@ -345,8 +346,7 @@ DriverResult stream_destroy(StreamHandle handle) {
     HOKKU_FAKE_CALL("cuStreamDestroy_v2", context)
     const auto stream = find_stream(call.state(), handle);
     if (!stream || handle == nullptr) return DriverResult::invalid_handle;
-    const DriverResult result =
-        drain(call.state(), *stream, stream->num_done + stream->queue.size());
+    const DriverResult result = drain(call.state(), *stream, stream->num_issued);
     end_worker(call.state(), *stream);
     call.state().streams.erase(stream.get());
     return result;
@@ -359,7 +359,7 @@ DriverResult stream_synchronize(StreamHandle handle) {
     if (!stream) return DriverResult::invalid_handle;
     const DriverResult refused = refuse_while_capturing(call.state(), *stream);
     if (refused != DriverResult::success) return refused;
-    return drain(call.state(), *stream, stream->num_done + stream->queue.size());
+    return drain(call.state(), *stream, stream->num_issued);
 }
 
 DriverResult stream_wait_event(StreamHandle handle, EventHandle event_handle, uint32_t) {
@@ -431,7 +431,7 @@ DriverResult event_record(EventHandle handle, StreamHandle stream_handle) {
     FakeEvent& event = event_of(handle);
     event.stream = stream;
     event.capture = stream->capture;
-    event.ticket = stream->num_done + stream->queue.size();
+    event.ticket = stream->num_issued;
     return DriverResult::success;
 }
 
