@@ -14,7 +14,7 @@
 // &name[i]. dynamic_shared<T>(offset, n)   The same in the memory that the launch asked for; the
 // offset is in
 //                                bytes, a multiple of 16.
-// HOKKU_UNROLL            Before a loop whose bounds are constants.
+// HOKKU_UNROLL, HOKKU_NO_UNROLL   Before a loop whose bounds are constants.
 //
 // thread_id, lane_id, warp_id, num_threads, num_warps, block_x, block_y, block_z, grid_x, grid_y,
 // grid_z

@@ -130,4 +130,45 @@ struct CombineParams {
     uint32_t num_heads, num_splits, value_dim;
 };
 
+struct ActivateParams {
+    const float* gate;  ///< [num_vectors][stride]
+    const float* up;    ///< The same, or null.
+    QuantizedVectors out;
+    uint32_t n;
+    uint32_t stride;
+    uint32_t activation;  ///< Activation
+};
+
+enum FloatType : uint32_t { kFloat32 = 0, kFloat16 = 1, kBfloat16 = 2 };
+
+struct EmbedParams {
+    const void* table;       ///< [num_vocab][n]
+    const uint32_t* tokens;  ///< [num_rows]
+    float* out;              ///< [num_rows][n]
+    uint32_t n;
+    uint32_t type;  ///< FloatType
+    float scale;
+};
+
+struct GreedyParams {
+    const float* logits;  ///< [num_rows][stride]
+    uint32_t* ids;        ///< [num_rows]; of equals the lowest.
+    float* values;        ///< [num_rows]
+    uint32_t n;
+    uint32_t stride;
+};
+
+/// Weights as they are: f32, f16 or bf16.
+struct FloatGemvParams {
+    const void* weight;  ///< [rows][cols], 16-byte aligned rows; cols is a multiple of 8.
+    const float* x;      ///< [num_vectors][x_stride], 16-byte aligned.
+    const float* bias;
+    const float* residual;
+    float* out;
+    uint32_t rows, cols;
+    uint32_t x_stride, out_stride;
+    uint32_t num_vectors;
+    uint32_t warps_per_row;
+};
+
 }  // namespace hokku::cuda

@@ -12,6 +12,7 @@
 #define HOKKU_DEVICE __device__ __forceinline__
 #define HOKKU_DEVICE_TABLE static __constant__ const
 #define HOKKU_UNROLL _Pragma("unroll")
+#define HOKKU_NO_UNROLL _Pragma("unroll 1")
 #define HOKKU_KERNEL(name, Params, max_threads) \
     extern "C" __global__ void __launch_bounds__(max_threads) name(const __grid_constant__ Params p)
 #define HOKKU_KERNEL_RESIDENT(name, Params, max_threads, min_blocks)      \

@@ -17,6 +17,7 @@
 #define HOKKU_DEVICE inline
 #define HOKKU_DEVICE_TABLE static constexpr
 #define HOKKU_UNROLL
+#define HOKKU_NO_UNROLL
 #define HOKKU_KERNEL(name, Params, max_threads)                                   \
     static void name(const Params& p);                                            \
     static const ::hokku::emulation::KernelRegistration name##_registration{      \
