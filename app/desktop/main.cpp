@@ -82,9 +82,7 @@ int main(int argc, char** argv) {
         {.folders = *folders, .settings = settings, .store = **store, .generator = generator});
     window.show();
     QObject::connect(&instance, &SingleInstance::opened, &window, [&](const QStringList& more) {
-        window.showNormal();
-        window.raise();
-        window.activateWindow();
+        window.bringUp();
         for (const QString& file : more) window.openFile(file);
     });
     // After the first frame, so that the window is there at once.

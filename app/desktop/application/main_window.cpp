@@ -5,7 +5,6 @@
 #include <QCloseEvent>
 #include <QFileInfo>
 #include <QMimeData>
-#include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QUrl>
@@ -42,17 +41,21 @@ MainWindow::MainWindow(const MainWindowParts& parts)
       m_chatPage(new ChatPage(m_session)),
       m_modelsPage(new ModelsPage(parts.folders, parts.settings)),
       m_settingsPage(new SettingsPage(parts.folders, parts.settings, m_presets)),
-      m_presetControl(new PresetControl(m_presets, m_session, m_chatPage->presetButton(), this)) {
+      m_presetControl(new PresetControl(m_presets, m_session, m_chatPage->presetButton(), this)),
+      m_tray(parts.settings),
+      m_notifier(*this),
+      m_replyWatch(m_session, parts.settings, m_notifier),
+      m_state(*this, *m_splitter, *m_sidebar, parts.settings) {
     setAcceptDrops(true);
     setMinimumSize(360, 420);
     build();
     connectModel();
     connectPages();
+    connectDesktop();
     addShortcuts();
     retranslate();
     resize(1080, 760);
-    restoreGeometry(parts.settings.value(QStringLiteral("window/geometry")).toByteArray());
-    m_splitter->restoreState(parts.settings.value(QStringLiteral("window/splitter")).toByteArray());
+    m_state.restore();
     newChat(false);
     for (const QString& problem : m_presets.problems()) m_chatPage->showNotice(problem);
     if (!parts.store.notice().isEmpty()) m_chatPage->showNotice(parts.store.notice());
@@ -80,106 +83,6 @@ void MainWindow::build() {
 }
 
 MainWindow::~MainWindow() = default;
-
-void MainWindow::addShortcuts() {
-    const auto add = [this](const QKeySequence& keys, auto action) {
-        auto* shortcut = new QShortcut(keys, this);
-        connect(shortcut, &QShortcut::activated, this, action);
-    };
-    add(QKeySequence(Qt::CTRL | Qt::Key_N), [this] { newChat(false); });
-    add(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_N), [this] { newChat(true); });
-    add(QKeySequence(Qt::CTRL | Qt::Key_K), [this] {
-        m_sidebar->show();
-        m_sidebar->focusSearch();
-    });
-    add(QKeySequence(Qt::CTRL | Qt::Key_Comma), [this] { showPage(m_settingsPage); });
-    add(QKeySequence(Qt::CTRL | Qt::Key_M), [this] { showPage(m_modelsPage); });
-    add(QKeySequence(Qt::CTRL | Qt::Key_B),
-        [this] { m_sidebar->setVisible(!m_sidebar->isVisible()); });
-    add(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] { m_chatPage->copyLastReply(); });
-    add(QKeySequence(Qt::Key_Escape), [this] {
-        if (m_session.isBusy()) return m_session.stop();
-        if (m_parts.generator.isLoading()) return m_parts.generator.cancelLoad();
-        showPage(m_chatPage);
-    });
-    add(QKeySequence(QKeySequence::Quit), [this] { close(); });
-}
-
-void MainWindow::connectModel() {
-    qt::Generator& generator = m_parts.generator;
-    connect(&m_models, &ModelControl::started, this, [this] {
-        m_header->setLoading(0);
-        showModel();
-    });
-    connect(&generator, &qt::Generator::loadProgress, m_header, &HeaderBar::setLoading);
-    connect(&m_models, &ModelControl::settled, this, &MainWindow::showModel);
-    connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
-        for (const std::string& warning : info.warnings)
-            m_chatPage->showNotice([warning] { return warningText(warning); });
-    });
-    connect(&m_models, &ModelControl::failed, this, &MainWindow::reportFailure);
-    connect(m_modelsPage, &ModelsPage::aboutToDelete, &m_models, &ModelControl::letGo);
-    m_session.setOverflow(m_parts.settings.overflow());
-    connect(&m_parts.settings, &Settings::changed, this,
-            [this] { m_session.setOverflow(m_parts.settings.overflow()); });
-    connect(&m_session, &ChatSession::replyEnded, this, &MainWindow::reportEnd);
-}
-
-void MainWindow::connectPages() {
-    connect(m_header, &HeaderBar::sidebarWanted, this,
-            [this] { m_sidebar->setVisible(!m_sidebar->isVisible()); });
-    connect(m_header, &HeaderBar::newChatWanted, this, [this] { newChat(false); });
-    connect(m_header, &HeaderBar::modelsWanted, this, [this] { togglePage(m_modelsPage); });
-    connect(m_header, &HeaderBar::settingsWanted, this, [this] { togglePage(m_settingsPage); });
-    connect(m_sidebar, &Sidebar::newChatRequested, this, &MainWindow::newChat);
-    connect(m_sidebar, &Sidebar::chatSelected, this, &MainWindow::openChat);
-    connect(m_sidebar, &Sidebar::messageSelected, this, [this](ChatId chat, MessageId message) {
-        openChat(chat);
-        m_chatPage->view().scrollToTurn(message);
-    });
-    connect(m_sidebar, &Sidebar::deleted, this,
-            [this](const QString& title, const std::function<void()>& undo) {
-                const bool isOpen = !m_temporary && m_session.chat() != 0;
-                if (isOpen && !m_parts.store.chat(m_session.chat()).ok()) newChat(false);
-                m_chatPage->showNotice([title] { return tr("Deleted: %1").arg(title); },
-                                       {{[] { return tr("Undo"); }, {}, undo}});
-            });
-    const auto notice = [this](const QString& text) { m_chatPage->showNotice(text); };
-    connect(m_sidebar, &Sidebar::noticed, this, notice);
-    connect(m_modelsPage, &ModelsPage::noticed, this, notice);
-    connect(m_settingsPage, &SettingsPage::noticed, this, notice);
-    connect(&m_session, &ChatSession::chatCreated, this, [this](ChatId id) {
-        if (m_temporary) return;
-        m_sidebar->refresh();
-        m_sidebar->setCurrentChat(id);
-    });
-    connect(m_modelsPage, &ModelsPage::modelChosen, this, [this](const QString& path) {
-        showPage(m_chatPage);
-        loadModel(path);
-    });
-    connect(m_presetControl, &PresetControl::chosen, this, [this](const Preset& preset) {
-        const QString& path = preset.modelPath;
-        if (!path.isEmpty() && !ModelControl::isSameFile(path, m_models.wantedPath()))
-            loadModel(path);
-    });
-    connect(m_presetControl, &PresetControl::missing, this,
-            [this](const QString& key, const QString& instead) {
-                m_chatPage->showNotice([key, instead] {
-                    return tr("The preset %1 is no longer there; %2 is used.").arg(key, instead);
-                });
-            });
-    connect(&m_chatPage->presetButton(), &PresetButton::editWanted, this, [this] {
-        m_settingsPage->showPreset(m_presetControl->current().key);
-        showPage(m_settingsPage);
-    });
-    connect(&m_parts.store, &ChatStore::chatsChanged, this, [this] {
-        m_session.refreshRecord();
-        showTitle();
-    });
-    connect(m_chatPage, &ChatPage::filesDropped, this, [this](const QStringList& paths) {
-        for (const QString& path : paths) openFile(path);
-    });
-}
 
 /// Says which model there is, or that it is on its way.
 void MainWindow::showModel() {
@@ -263,8 +166,9 @@ void MainWindow::newChat(bool isTemporary) {
 }
 
 void MainWindow::showTitle() {
-    m_header->setTitle(m_temporary ? tr("Temporary chat: it leaves no trace")
-                                   : m_session.record().displayTitle());
+    const QString title = m_session.record().displayTitle();
+    m_header->setTitle(m_temporary ? tr("Temporary chat: it leaves no trace") : title);
+    m_replyWatch.setTitle(m_temporary ? QString() : title);
 }
 
 /// Shows the page, or the conversation again.
@@ -277,17 +181,34 @@ void MainWindow::showPage(QWidget* page) {
     if (page == m_chatPage) m_chatPage->focusComposer();
 }
 
-void MainWindow::reportEnd(const Turn& turn) {
-    showTitle();
-    if (turn.state != MessageState::complete || isActiveWindow()) return;
-    if (m_parts.settings.notifyWhenDone()) QApplication::alert(this);
-}
-
 void MainWindow::closeEvent(QCloseEvent* event) {
-    m_parts.settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    m_parts.settings.setValue(QStringLiteral("window/splitter"), m_splitter->saveState());
+    m_state.save();
+    if (m_tray.isShown() && !m_isQuitting) {
+        event->ignore();
+        return hide();
+    }
     m_session.stop();
     QMainWindow::closeEvent(event);
+}
+
+void MainWindow::bringUp() {
+    setWindowState(windowState() & ~Qt::WindowMinimized);
+    show();
+    raise();
+    activateWindow();
+    m_notifier.withdraw();
+}
+
+void MainWindow::quit() {
+    m_isQuitting = true;
+    close();
+    QApplication::quit();
+}
+
+void MainWindow::setSidebarShown(bool isShown) {
+    // In a narrow window it comes and goes, and that is not remembered.
+    if (m_isNarrow) return m_sidebar->setVisible(isShown);
+    m_state.setSidebarShown(isShown);
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
@@ -302,7 +223,7 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
     const bool isNarrow = width() < kNarrowWidth;
-    if (isNarrow != m_isNarrow) m_sidebar->setVisible(!isNarrow);
+    if (isNarrow != m_isNarrow) m_sidebar->setVisible(!isNarrow && m_state.isSidebarShown());
     m_isNarrow = isNarrow;
 }
 
@@ -316,6 +237,7 @@ void MainWindow::changeEvent(QEvent* event) {
 
 void MainWindow::retranslate() {
     setWindowTitle(QStringLiteral("Hokku"));
+    m_tray.retranslate();
     showModel();
     showTitle();
 }

@@ -7,6 +7,9 @@
 
 #include "application/model_control.h"
 #include "application/preset_control.h"
+#include "application/reply_watch.h"
+#include "application/tray.h"
+#include "application/window_state.h"
 #include "chat/chat_session.h"
 #include "conversations/chat_store.h"
 #include "hokku/qt/generator.h"
@@ -43,6 +46,10 @@ class MainWindow : public QMainWindow {
 
     /// A model file or text that was given on the command line or dropped.
     void openFile(const QString& path);
+    /// From the tray, from behind other windows, or from a second start.
+    void bringUp();
+    /// Also when the app would stay in the tray.
+    void quit();
     void loadModel(const QString& path) { m_models.load(path); }
     [[nodiscard]] ChatSession& session() { return m_session; }
     [[nodiscard]] ChatPage& chatPage() { return *m_chatPage; }
@@ -60,6 +67,7 @@ class MainWindow : public QMainWindow {
     void addShortcuts();
     void connectModel();
     void connectPages();
+    void connectDesktop();
     void openChat(ChatId id);
     void newChat(bool isTemporary);
     void showPage(QWidget* page);
@@ -69,7 +77,7 @@ class MainWindow : public QMainWindow {
     void reportFailure(const QString& name, const Error& error);
     void showTitle();
     void retranslate();
-    void reportEnd(const Turn& turn);
+    void setSidebarShown(bool isShown);
 
     MainWindowParts m_parts;
     std::unique_ptr<ChatStore> m_temporary;  ///< In memory; gone when another chat is opened.
@@ -84,6 +92,11 @@ class MainWindow : public QMainWindow {
     ModelsPage* m_modelsPage;
     SettingsPage* m_settingsPage;
     PresetControl* m_presetControl;
+    Tray m_tray;
+    Notifier m_notifier;
+    ReplyWatch m_replyWatch;
+    WindowState m_state;
+    bool m_isQuitting = false;
     bool m_isNarrow = false;
 };
 

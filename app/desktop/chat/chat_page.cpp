@@ -36,8 +36,14 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
     layout->setContentsMargins(2 * kGrid, 0, 2 * kGrid, 2 * kGrid);
     layout->setSpacing(kGrid);
     layout->addWidget(m_view, 1);
-    layout->addWidget(m_notice, 0, Qt::AlignHCenter);
-    layout->addWidget(m_composer, 0, Qt::AlignHCenter);
+    for (QWidget* part : std::initializer_list<QWidget*>{m_notice, m_composer}) {
+        part->setMaximumWidth(kReadingWidth + 4 * kGrid);
+        auto* row = new QHBoxLayout;
+        row->addStretch(1);
+        row->addWidget(part, 100);
+        row->addStretch(1);
+        layout->addLayout(row);
+    }
 
     m_composer->addControl(m_presetButton);
     m_draftTimer->setSingleShot(true);
@@ -222,17 +228,6 @@ void ChatPage::offerOverflow(const QString& whyNotGrown) {
                        : full + QLatin1Char(' ') + warningText(whyNotGrown.toStdString());
         },
         actions);
-}
-
-void ChatPage::resizeEvent(QResizeEvent* event) {
-    QWidget::resizeEvent(event);
-    applyReadingWidth();
-}
-
-void ChatPage::applyReadingWidth() {
-    const int width = qMin(this->width() - 4 * kGrid, kReadingWidth + 4 * kGrid);
-    m_composer->setFixedWidth(width);
-    m_notice->setFixedWidth(width);
 }
 
 void ChatPage::changeEvent(QEvent* event) {

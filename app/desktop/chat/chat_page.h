@@ -32,13 +32,11 @@ class ChatPage : public QWidget {
     [[nodiscard]] Composer& composer() { return *m_composer; }
     [[nodiscard]] PresetButton& presetButton() { return *m_presetButton; }
     void copyLastReply() const;
-    void applyReadingWidth();
 
   signals:
     void filesDropped(const QStringList& paths);
 
   protected:
-    void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
 
   private:

@@ -13,6 +13,7 @@
 #include <QUrl>
 #include <QVBoxLayout>
 
+#include "look/elided_label.h"
 #include "look/theme.h"
 
 namespace hokku::desktop {
@@ -91,7 +92,7 @@ Composer::Composer(QWidget* parent)
       m_bottom(new QHBoxLayout),
       m_button(new QToolButton(this)),
       m_budget(new QLabel(this)),
-      m_status(new QLabel(this)) {
+      m_status(new ElidedLabel(this)) {
     setObjectName(QStringLiteral("composer"));
     m_edit->setObjectName(QStringLiteral("messageEdit"));
     m_button->setObjectName(QStringLiteral("sendButton"));

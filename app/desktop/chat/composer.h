@@ -39,6 +39,8 @@ class MessageEdit : public QPlainTextEdit {
     bool m_isComposing = false;
 };
 
+class ElidedLabel;
+
 class Composer : public QFrame {
     Q_OBJECT
 
@@ -76,7 +78,7 @@ class Composer : public QFrame {
     QHBoxLayout* m_bottom;
     QToolButton* m_button;
     QLabel* m_budget;
-    QLabel* m_status;
+    ElidedLabel* m_status;
     bool m_isBusy = false, m_isReady = false;
     QString m_reason;
     quint32 m_used = 0, m_total = 0;

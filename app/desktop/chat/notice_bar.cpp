@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "look/flow_layout.h"
 #include "look/theme.h"
 
 namespace hokku::desktop {
@@ -16,7 +17,7 @@ NoticeBar::NoticeBar(QWidget* parent)
     : QFrame(parent),
       m_text(new QLabel(this)),
       m_layout(new QHBoxLayout(this)),
-      m_buttons(new QHBoxLayout),
+      m_buttons(new FlowLayout(kGrid)),
       m_close(new QPushButton(this)) {
     setObjectName(QStringLiteral("notice"));
     m_text->setObjectName(QStringLiteral("noticeText"));
@@ -45,7 +46,7 @@ void NoticeBar::show(const NoticeWords& text, const QVector<NoticeAction>& actio
     }
     for (const NoticeAction& action : actions) {
         auto* button = new QPushButton(this);
-        m_buttons->insertWidget(m_buttons->count() - 1, button);
+        m_buttons->insertBeforeLast(button);
         connect(button, &QPushButton::clicked, this, [this, run = action.run] {
             dismiss();
             run();

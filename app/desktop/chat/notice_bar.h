@@ -12,6 +12,8 @@ class QPushButton;
 
 namespace hokku::desktop {
 
+class FlowLayout;
+
 /// NoticeWords that are asked for again when the language changes.
 using NoticeWords = std::function<QString()>;
 
@@ -41,7 +43,7 @@ class NoticeBar : public QFrame {
 
     QLabel* m_text;
     QBoxLayout* m_layout;
-    QBoxLayout* m_buttons;
+    FlowLayout* m_buttons;
     QPushButton* m_close;
     NoticeWords m_words;
     QVector<NoticeAction> m_actions;

@@ -231,7 +231,9 @@ void TranscriptDocument::layoutFoot(qsizetype index, TurnWriter& writer) {
     writer.remove(begin, entry.footLength);
     int position = begin;
     const auto note = [&](const QString& text, const QTextCharFormat& format) {
-        position += writer.writeLine(position, noteFormat(m_formats), format, text);
+        QTextBlockFormat block = noteFormat(m_formats);
+        if (position == begin) block.setTopMargin(m_formats.gap);
+        position += writer.writeLine(position, block, format, text);
     };
     QTextCharFormat warning = m_formats.faint;
     warning.setForeground(Theme::instance().colors().warning);

@@ -31,6 +31,12 @@ QSpinBox::down-button, QDoubleSpinBox::down-button { border: none; width: 28px; 
 QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url(:/icons/control-up.svg); width: 14px; height: 14px; }
 QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url(:/icons/control-down.svg); width: 14px; height: 14px; }
 QComboBox QAbstractItemView { background: @ground; border: 1px solid @hairline; selection-background-color: @selection; selection-color: @ink; }
+QCheckBox { spacing: 8px; }
+QCheckBox::indicator, QListView::indicator { width: 16px; height: 16px; border: 1px solid @faint; border-radius: 4px; background: @ground; }
+QCheckBox::indicator:checked, QListView::indicator:checked { background: @ink; border-color: @ink; image: url(:/icons/control-check-@theme.svg); }
+QCheckBox::indicator:focus, QCheckBox:focus::indicator { border-color: @accent; }
+#samplerOrder { border: 1px solid @hairline; border-radius: 8px; padding: 4px; }
+#samplerOrder:focus { border-color: @accent; }
 QMenu { background: @ground; border: 1px solid @hairline; padding: 4px; }
 QMenu::item { padding: 6px 24px; border-radius: 4px; }
 QMenu::item:selected { background: @raised; }
@@ -65,6 +71,9 @@ QTreeView::item:selected, QListView::item:selected { background: @selection; col
         {"@ink", c.ink},           {"@faint", c.faint},         {"@hairline", c.hairline},
         {"@accent", c.accent},     {"@selection", c.selection},
     };
+    sheet.replace(QLatin1String("@theme"), c.ground.lightness() < c.ink.lightness()
+                                               ? QLatin1String("dark")
+                                               : QLatin1String("light"));
     for (const auto& [name, color] : names) sheet.replace(QLatin1String(name), color.name());
     return sheet;
 }

@@ -24,7 +24,7 @@ void SamplerOrderList::setOrder(const std::vector<SamplerStep>& order) {
     for (const SamplerStep step : SamplingOptions().order)
         if (std::find(order.begin(), order.end(), step) == order.end()) addStep(step, false);
     setCurrentRow(0);
-    int height = 2 * frameWidth();
+    int height = 2 * frameWidth() + kGrid;
     for (int row = 0; row < count(); ++row) height += sizeHintForRow(row);
     setFixedHeight(height);
 }

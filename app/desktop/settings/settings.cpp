@@ -128,6 +128,14 @@ void Settings::setNotifyWhenDone(bool notify) {
     if (m_private->set(QStringLiteral("notify"), notify)) emit changed();
 }
 
+bool Settings::trayIcon() const {
+    return value(QStringLiteral("tray"), false).toBool();
+}
+
+void Settings::setTrayIcon(bool isWanted) {
+    if (m_private->set(QStringLiteral("tray"), isWanted)) emit changed();
+}
+
 QVariant Settings::value(const QString& key, const QVariant& fallback) const {
     return m_private->file.value(key, fallback);
 }

@@ -43,6 +43,9 @@ class Settings : public QObject {
     void setOverflow(Overflow overflow);
     [[nodiscard]] bool notifyWhenDone() const;
     void setNotifyWhenDone(bool notify);
+    /// The app stays in the tray when its window is closed.
+    [[nodiscard]] bool trayIcon() const;
+    void setTrayIcon(bool isWanted);
     [[nodiscard]] QVariant value(const QString& key, const QVariant& fallback = {}) const;
     void setValue(const QString& key, const QVariant& value);  ///< Geometry and the like.
 

@@ -158,12 +158,20 @@ void SettingsPage::Private::addConversations(QVBoxLayout* column) {
                   "says what was done"),
                overflow);
     column->addLayout(form);
-    auto* notify = new QCheckBox(tr("Tell me when a reply has ended while I am elsewhere"));
+    auto* notify = new QCheckBox(tr("Tell me when a long reply has ended while I am elsewhere"));
+    notify->setToolTip(tr("By a notification of the desktop, with the title of the conversation"));
     notify->setObjectName(QStringLiteral("notifyBox"));
     notify->setChecked(settings.notifyWhenDone());
     QObject::connect(notify, &QCheckBox::toggled, self,
                      [this](bool on) { settings.setNotifyWhenDone(on); });
     column->addWidget(notify);
+    auto* tray = new QCheckBox(tr("Stay in the tray when the window is closed"));
+    tray->setObjectName(QStringLiteral("trayBox"));
+    tray->setToolTip(tr("Replies go on, and the model stays loaded, until Hokku is quit"));
+    tray->setChecked(settings.trayIcon());
+    QObject::connect(tray, &QCheckBox::toggled, self,
+                     [this](bool on) { settings.setTrayIcon(on); });
+    column->addWidget(tray);
 }
 
 void SettingsPage::Private::addEngine(QVBoxLayout* column) {

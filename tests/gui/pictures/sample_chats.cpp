@@ -9,6 +9,7 @@ using namespace desktop;
 struct Sample {
     const char *role, *text;
     const char* stats = "";
+    const char* thought = "";
 };
 
 const char* const kStats =
@@ -84,6 +85,7 @@ ChatId add(ChatStore& store, const Sample (&turns)[N], const QString& folder, bo
         message.parent = last;
         message.role = QString::fromUtf8(turn.role);
         message.content = QString::fromUtf8(turn.text);
+        message.thought = QString::fromUtf8(turn.thought);
         message.created = QDateTime::currentDateTimeUtc();
         const Result<MessageId> added = store.addMessage(message);
         if (!added.ok()) return 0;
@@ -93,6 +95,23 @@ ChatId add(ChatStore& store, const Sample (&turns)[N], const QString& folder, bo
     }
     return *id;
 }
+
+const Sample kLong[] = {
+    {"user", "Which verses open the hundred linked verses of Minase?"},
+    {"assistant", "Sōgi begins with snow on the hills and haze at their feet."},
+    {"user", "And what follows?"},
+    {"assistant",
+     R"(Shōhaku answers with a river wind through willows: spring has come to the water, too.
+
+1. snow and haze,
+2. the river and plum scent,
+3. a boat pole at daybreak.)",
+     R"({"tokens":212,"tok_s":98.0,"ttft_ms":412,"reason":"end","model":"Qwen3-4B.Q4_K_M",
+         "thought_ms":7300,"dropped":[1,2],"context":4096,
+         "summary":"The person asks how the linked verses of Minase begin; Sōgi's opening was named."})",
+     "The person asks for the second verse. I should name its poet and say how it links and turns "
+     "away."},
+};
 
 const Sample kRightToLeft[] = {
     {"user", "שלום, כתוב הייקו על גשם בסתיו"},
@@ -135,6 +154,10 @@ ChatId addSampleChats(ChatStore& store) {
     add(store, kTea, {}, true);
     add(store, kSnow, poems, false);
     return add(store, kAutumn, {}, false);
+}
+
+ChatId addLongChat(ChatStore& store) {
+    return add(store, kLong, {}, false);
 }
 
 ChatId addRightToLeftChat(ChatStore& store) {

@@ -11,6 +11,7 @@
 #include <QScrollBar>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTextBrowser>
 #include <QTextStream>
 #include <QToolButton>
 
@@ -63,12 +64,28 @@ class Photographer {
     QString m_out;
 };
 
+/// What happens to long conversations: a thought, turns that were left out, the choice when full.
+void takeLongChat(MainWindow& window, Photographer& photographer, ChatId chat) {
+    emit window.findChild<Sidebar*>()->chatSelected(chat);
+    const MessageId reply = window.session().turns().last().id;
+    emit window.chatPage().view().findChild<QTextBrowser*>()->anchorClicked(
+        QUrl(QStringLiteral("hokku:thought/%1").arg(reply)));
+    for (QToolButton* info : window.findChildren<QToolButton*>(QStringLiteral("turn-info")))
+        if (info->isVisible()) info->click();
+    emit window.session().contextFull({});
+    window.chatPage().view().setScrollPosition(1);
+    photographer.take("long");
+}
+
 void takePages(MainWindow& window, Photographer& photographer, ChatId chat) {
     emit window.findChild<Sidebar*>()->chatSelected(chat);
     window.chatPage().view().setScrollPosition(1);
     photographer.take("chat");
     photographer.press("settingsButton");
     photographer.takeAll("settings");
+    photographer.press("moreSamplingButton");
+    photographer.takeAll("sampling");
+    photographer.press("moreSamplingButton");
     photographer.press("settingsButton");
     photographer.press("modelButton");
     photographer.takeAll("models");
@@ -118,6 +135,7 @@ int main(int argc, char** argv) {
     auto store = ChatStore::open({});
     auto engine = hokku::Engine::create();
     if (!store.ok() || !engine.ok()) return 1;
+    const ChatId longChat = parser.isSet(reverse) ? 0 : addLongChat(**store);
     const ChatId chat =
         parser.isSet(reverse) ? addRightToLeftChat(**store) : addSampleChats(**store);
     hokku::qt::Generator generator(std::move(*engine));
@@ -127,6 +145,7 @@ int main(int argc, char** argv) {
     window.loadModel({});
     if (!QTest::qWaitFor([&] { return generator.model().has_value(); }, kPatienceMs)) return 1;
     Photographer photographer(window, out);
+    if (longChat != 0) takeLongChat(window, photographer, longChat);
     takePages(window, photographer, chat);
     return 0;
 }
