@@ -14,6 +14,12 @@ uint32_t num_blocks_for(uint64_t tokens) {
     return static_cast<uint32_t>((tokens - 1) / kKvBlockTokens + 2);
 }
 
+/// Of all ranks: those that share a KV head have it each.
+uint64_t pool_block_bytes(const LoadedModel& loaded) {
+    const uint64_t bytes = loaded.backend->info().kv_bytes / std::max(loaded.num_kv_blocks, 1u);
+    return std::max(bytes, loaded.backend->kv_block_bytes());
+}
+
 /// The longest context that the model and what is stored of it allow.
 uint32_t longest_context(const LoadedModel& loaded) {
     const ModelInfo& info = loaded.info;
@@ -36,8 +42,7 @@ Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
                           const SystemMemory& memory) {
     LoadedModel& loaded = session.loaded;
     ModelInfo& info = loaded.info;
-    const uint64_t block_bytes = loaded.backend->kv_block_bytes();
-    if (block_bytes == 0)
+    if (loaded.backend->kv_block_bytes() == 0)
         return Error{ErrorCode::unsupported, "this device cannot make the context longer",
                      info.device, ""};
     const uint32_t longest = longest_context(loaded);
@@ -50,7 +55,7 @@ Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
     if (memory.available_bytes > 0) {
         // The old pool is there until it is copied. A twentieth stays free, as when loading.
         const uint64_t budget = memory.available_bytes - memory.available_bytes / 20;
-        const uint64_t fitting = budget / block_bytes;
+        const uint64_t fitting = budget / pool_block_bytes(loaded);
         if (fitting < num_blocks_for(wanted))
             wanted = fitting < 2 ? 0 : (fitting - 1) * kKvBlockTokens;
         if (wanted <= info.context_tokens || wanted < least_tokens)
@@ -60,6 +65,8 @@ Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
                 info.context_tokens);
     }
     const uint32_t num_blocks = num_blocks_for(wanted);
+    // All memory first: the pool and the bookkeeping grow together or not at all.
+    session.kv.prepare_growth(num_blocks);
     HOKKU_CHECK(loaded.backend->grow_kv(num_blocks));
     session.kv.grow(num_blocks);
     loaded.num_kv_blocks = num_blocks;

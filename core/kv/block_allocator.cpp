@@ -13,11 +13,16 @@ BlockAllocator::BlockAllocator(uint32_t num_blocks) : ref_counts_(num_blocks, 0)
     std::iota(free_.rbegin(), free_.rend(), 0u);
 }
 
+void BlockAllocator::reserve(uint32_t num_blocks) {
+    free_.reserve(num_blocks);
+    ref_counts_.reserve(num_blocks);
+}
+
 void BlockAllocator::grow(uint32_t num_blocks) {
     assert(num_blocks >= this->num_blocks());
+    reserve(num_blocks);
     for (uint32_t block = num_blocks; block > this->num_blocks(); --block)
         free_.push_back(block - 1);
-    free_.reserve(num_blocks);
     ref_counts_.resize(num_blocks, 0);
 }
 

@@ -16,7 +16,9 @@ class BlockAllocator {
   public:
     explicit BlockAllocator(uint32_t num_blocks);
 
-    /// More blocks, all free. Allocates.
+    /// Takes the memory that grow() needs, which cannot fail then.
+    void reserve(uint32_t num_blocks);
+    /// More blocks, all free. Allocates; where that fails nothing has changed.
     void grow(uint32_t num_blocks);
     /// A free block with one reference; nullopt when all are in use.
     [[nodiscard]] std::optional<uint32_t> allocate();

@@ -150,6 +150,9 @@ Result<void> KvCache::reserve(Sequence& sequence, uint32_t num_tokens) {
                          std::to_string(num_tokens) + " tokens",
                      "", std::to_string(missing) + " blocks"};
     }
+    // It may be older than the last growth, and a block must not be lost on its way here.
+    if (sequence.table_.capacity() < sequence.table_.size() + missing)
+        sequence.table_.reserve(allocator_.num_blocks());
     for (uint32_t i = 0; i < missing; ++i) sequence.table_.push_back(take_block().value());
     return {};
 }
@@ -195,7 +198,13 @@ void KvCache::release(Sequence& sequence) {
     sequence.cache_ = nullptr;
 }
 
+void KvCache::prepare_growth(uint32_t num_blocks) {
+    allocator_.reserve(num_blocks);
+    tree_.reserve(num_blocks);
+}
+
 void KvCache::grow(uint32_t num_blocks) {
+    prepare_growth(num_blocks);
     allocator_.grow(num_blocks);
     tree_.grow();
 }

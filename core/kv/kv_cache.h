@@ -40,7 +40,8 @@ class Sequence {
 
 /// Life of a sequence: open(), then for each step reserve(), the backend's step, append().
 ///
-/// Threads: one thread at a time. Only open() and fork() allocate.
+/// Threads: one thread at a time. Only open(), fork() and growth allocate, and the
+///          first reserve() of a sequence after it.
 class KvCache {
   public:
     /// Copies the KV of one block over another: how the backend does it.
@@ -73,7 +74,9 @@ class KvCache {
     void append(Sequence& sequence, std::span<const int32_t> tokens);
     /// What the destructor does.
     void release(Sequence& sequence);
-    /// More blocks, as the backend has them now. Allocates.
+    /// Takes the memory that grow() needs, which cannot fail then. Allocates.
+    void prepare_growth(uint32_t num_blocks);
+    /// More blocks, as the backend has them now. Allocates; where that fails nothing has changed.
     void grow(uint32_t num_blocks);
     /// Forgets all cached blocks that no sequence uses.
     void clear();

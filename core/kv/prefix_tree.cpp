@@ -13,6 +13,11 @@ PrefixTree::PrefixTree(BlockAllocator& allocator, uint32_t block_tokens)
       nodes_(allocator.num_blocks()),
       tokens_(size_t{allocator.num_blocks()} * block_tokens, 0) {}
 
+void PrefixTree::reserve(uint32_t num_blocks) {
+    nodes_.reserve(num_blocks);
+    tokens_.reserve(size_t{num_blocks} * block_tokens_);
+}
+
 void PrefixTree::grow() {
     nodes_.resize(allocator_.num_blocks());
     tokens_.resize(size_t{allocator_.num_blocks()} * block_tokens_, 0);

@@ -25,6 +25,8 @@ class PrefixTree {
     /// `allocator` must outlive the tree.
     PrefixTree(BlockAllocator& allocator, uint32_t block_tokens);
 
+    /// Takes the memory that grow() needs for so many blocks.
+    void reserve(uint32_t num_blocks);
     /// Follows the allocator. Allocates.
     void grow();
 

@@ -16,6 +16,13 @@
 namespace {
 
 std::atomic<uint64_t> count{0};
+thread_local uint64_t num_until_refusal = 0;  // 0: none is refused
+
+/// Notes a request for memory. false: it is to be refused.
+bool take_request() {
+    ++count;
+    return num_until_refusal == 0 || --num_until_refusal > 0;
+}
 
 }  // namespace
 
@@ -29,28 +36,22 @@ void* __libc_realloc(void* old, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
 
 void* malloc(size_t bytes) {
-    ++count;
-    return __libc_malloc(bytes);
+    return take_request() ? __libc_malloc(bytes) : nullptr;
 }
 void* calloc(size_t num, size_t bytes) {
-    ++count;
-    return __libc_calloc(num, bytes);
+    return take_request() ? __libc_calloc(num, bytes) : nullptr;
 }
 void* realloc(void* old, size_t bytes) {
-    ++count;
-    return __libc_realloc(old, bytes);
+    return take_request() ? __libc_realloc(old, bytes) : nullptr;
 }
 void* memalign(size_t alignment, size_t bytes) {
-    ++count;
-    return __libc_memalign(alignment, bytes);
+    return take_request() ? __libc_memalign(alignment, bytes) : nullptr;
 }
 void* aligned_alloc(size_t alignment, size_t bytes) {
-    ++count;
-    return __libc_memalign(alignment, bytes);
+    return take_request() ? __libc_memalign(alignment, bytes) : nullptr;
 }
 int posix_memalign(void** out, size_t alignment, size_t bytes) {
-    ++count;
-    *out = __libc_memalign(alignment, bytes);
+    *out = take_request() ? __libc_memalign(alignment, bytes) : nullptr;
     return *out == nullptr ? ENOMEM : 0;
 }
 void* mmap(void* address, size_t bytes, int protection, int flags, int file, off_t offset) {
@@ -72,6 +73,10 @@ namespace hokku::testing {
 
 uint64_t num_allocations() {
     return count;
+}
+
+void refuse_allocation(uint64_t n) {
+    num_until_refusal = n;
 }
 
 bool can_count_allocations() {

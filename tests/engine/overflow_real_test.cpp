@@ -162,12 +162,12 @@ TEST_CASE("Engine: a context that has grown goes on as one that was long from th
     const ScratchFolder folder;
     make_tiny_llama().write(folder / "tiny.gguf");
     for (const KvType type : kTypes) {
-        for (const uint32_t num_ranks : {1u, 2u}) {
+        for (const uint32_t num_ranks : {1u, 2u, 4u}) {
             CAPTURE(kv_type_name(type), num_ranks);
             LoadOptions options{.path = folder / "tiny.gguf",
                                 .context_tokens = 64,
                                 .kv_type = type,
-                                .num_threads = 2,
+                                .num_threads = std::max(num_ranks, 2u),
                                 .num_ranks = num_ranks};
             const auto engine = load(options);
             GenerationRequest request = greedy(some_tokens(30, TinyLlama::kNumVocab, 1), 200);
