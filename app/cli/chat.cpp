@@ -74,15 +74,13 @@ class Chat {
     void resume(Conversation conversation) {
         if (!conversation_.system.empty()) conversation.system = conversation_.system;
         conversation_ = std::move(conversation);
-        session_->restore_context(*loaded_.engine);
+        session_->restore_context(*loaded_.engine, overflow_);
     }
 
     /// Keeps what the next message will start from.
     void save_context() {
         if (session_ == nullptr || !is_changed_) return;
-        GenerationRequest request;
-        request.messages = conversation_.prompt();
-        const auto tokens = loaded_.engine->tokenize_request(request);
+        const auto tokens = loaded_.engine->tokenize_request(make_request());
         if (tokens) session_->save_context(*loaded_.engine, *tokens);
     }
 
@@ -133,8 +131,8 @@ class Chat {
         return reply();
     }
 
-    /// Answers the last message.
-    bool reply() {
+    /// For an answer to the conversation as it is now.
+    [[nodiscard]] GenerationRequest make_request() const {
         GenerationRequest request;
         request.messages = conversation_.prompt();
         request.sampling = sampling_;
@@ -142,7 +140,12 @@ class Chat {
         request.max_tokens = max_tokens_;
         request.thought_budget_tokens = thought_budget_;
         request.overflow = overflow_;
-        const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true, gap_);
+        return request;
+    }
+
+    /// Answers the last message.
+    bool reply() {
+        const GenerationResult result = generate_to_stdout(loaded_, make_request(), true, gap_);
         if (result.reason == StopReason::failed) {
             conversation_.remove_last();
             has_failed_ = true;

@@ -179,7 +179,7 @@ class PromptCache {
           engine_(engine) {
         std::error_code error;
         if (path_.empty() || !std::filesystem::exists(path_, error)) return;
-        const Result<SavedChat> restored = engine_.restore_chat(path_);
+        const Result<SavedChat> restored = engine_.restore_chat(path_, options.overflow);
         if (!restored)
             write_message("the prompt will be read again: " + restored.error().message());
     }

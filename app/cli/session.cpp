@@ -145,11 +145,11 @@ Result<void> Session::save(const Conversation& conversation) const {
                  file_.string(), ""};
 }
 
-void Session::restore_context(Engine& engine) const {
+void Session::restore_context(Engine& engine, Overflow overflow) const {
     std::error_code error;
     if (!fs::exists(context_, error)) return;
     cache_.touch(context_);
-    const Result<SavedChat> restored = engine.restore_chat(context_);
+    const Result<SavedChat> restored = engine.restore_chat(context_, overflow);
     if (!restored) {
         write_message("the conversation will be read again: " + restored.error().message());
     }

@@ -39,7 +39,7 @@ class Session {
     [[nodiscard]] Result<void> save(const Conversation& conversation) const;
 
     /// What goes wrong with the context costs time, not text: it is a message, no failure.
-    void restore_context(Engine& engine) const;
+    void restore_context(Engine& engine, Overflow overflow) const;
     void save_context(Engine& engine, const std::vector<TokenId>& tokens) const;
 
   private:

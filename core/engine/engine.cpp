@@ -335,10 +335,10 @@ Result<SavedChat> Engine::save_chat(const std::filesystem::path& path,
     });
 }
 
-Result<SavedChat> Engine::restore_chat(const std::filesystem::path& path) {
+Result<SavedChat> Engine::restore_chat(const std::filesystem::path& path, Overflow overflow) {
     return impl_->run_and_wait<SavedChat>([&]() -> Result<SavedChat> {
         if (!impl_->session) return no_model();
-        return hokku::restore_chat(*impl_->session, path, impl_->closing.get_token());
+        return hokku::restore_chat(*impl_->session, path, overflow, impl_->closing.get_token());
     });
 }
 

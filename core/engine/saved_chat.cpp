@@ -11,7 +11,9 @@
 #include "base/mapped_file.h"
 #include "base/path_text.h"
 #include "base/try.h"
+#include "engine/context_growth.h"
 #include "engine/prompt.h"
+#include "engine/system_memory.h"
 
 namespace hokku {
 namespace {
@@ -66,6 +68,23 @@ Result<void> restore_blocks(ModelSession& session, const KvFileView& file,
                      "the file as it was when it was opened"};
     kv.append(sequence, std::span(tokens).subspan(sequence.length()));
     return {};
+}
+
+/// Where the saved chat has more tokens than the context holds.
+Result<void> make_room_for(ModelSession& session, uint32_t num_tokens,
+                           const std::filesystem::path& path, Overflow overflow) {
+    const uint32_t context = session.loaded.info.context_tokens;
+    if (num_tokens <= context) return {};
+    std::string why;
+    if (overflow == Overflow::grow) {
+        const auto grown = grow_context(session, num_tokens, read_system_memory());
+        if (grown.ok()) return {};
+        why = ": " + grown.error().what;
+    }
+    return Error{ErrorCode::limit_exceeded,
+                 fmt::format("the saved chat has {} tokens and the context holds {}{}", num_tokens,
+                             context, why),
+                 path_text(path), "a longer context"};
 }
 
 }  // namespace
@@ -128,21 +147,16 @@ Result<SavedChat> save_chat(ModelSession& session, const std::filesystem::path& 
 }
 
 Result<SavedChat> restore_chat(ModelSession& session, const std::filesystem::path& path,
-                               const std::stop_token& stop) {
+                               Overflow overflow, const std::stop_token& stop) {
     HOKKU_CHECK(check_backend(session.loaded));
     HOKKU_TRY(const std::unique_ptr<MappedFile> mapping, MappedFile::open(path));
     HOKKU_CHECK(mapping->load_all());
     HOKKU_TRY(const KvFileView file, KvFileView::parse(mapping->bytes(), path_text(path)));
     HOKKU_CHECK(file.check_model(describe_kv(session.loaded)));
-    const ModelInfo& info = session.loaded.info;
-    if (file.num_tokens() > info.context_tokens)
-        return Error{ErrorCode::limit_exceeded,
-                     fmt::format("the saved chat has {} tokens and the context holds {}",
-                                 file.num_tokens(), info.context_tokens),
-                     path_text(path), "a longer context"};
     SavedChat saved;
     saved.tokens = file.tokens();
-    HOKKU_CHECK(validate_tokens(saved.tokens, info.num_vocab));
+    HOKKU_CHECK(validate_tokens(saved.tokens, session.loaded.info.num_vocab));
+    HOKKU_CHECK(make_room_for(session, file.num_tokens(), path, overflow));
     HOKKU_CHECK(restore_blocks(session, file, saved.tokens, *mapping, stop));
     saved.file_bytes = mapping->bytes().size();
     saved.note = file.note();

@@ -22,6 +22,6 @@ Result<SavedChat> save_chat(ModelSession& session, const std::filesystem::path& 
                             std::span<const TokenId> tokens, std::string_view note,
                             const std::stop_token& stop);
 Result<SavedChat> restore_chat(ModelSession& session, const std::filesystem::path& path,
-                               const std::stop_token& stop);
+                               Overflow overflow, const std::stop_token& stop);
 
 }  // namespace hokku

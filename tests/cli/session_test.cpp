@@ -115,6 +115,44 @@ TEST_CASE("hokku chat --session: names and files that are none", "[cli][quick]")
     }
 }
 
+TEST_CASE("hokku chat --session: the context is kept as the next message will begin",
+          "[cli][quick]") {
+    const Home home;
+    // What a budget of no thoughts changes stands in front of everything.
+    GgufWriter writer = make_tiny_llama();
+    writer.remove("tokenizer.chat_template");
+    writer.set_string("tokenizer.chat_template",
+                      "{% if enable_thinking is false %}[brief]{% endif %}"
+                      "{% for message in messages %}[{{ message.role }}] {{ message.content }}\n"
+                      "{% endfor %}{% if add_generation_prompt %}[assistant] {% endif %}");
+    writer.write(home.folder / "tiny.gguf");
+    const std::vector<std::string> more = {"--thought-budget", "0"};
+    const HokkuRun whole = home.chat("one\ntwo\n", "whole", more);
+    REQUIRE(whole.status == 0);
+    const HokkuRun first = home.chat("one\n", "parts", more);
+    CHECK(first.err.empty());
+    REQUIRE(fs::exists(home.context("parts")));
+    const HokkuRun second = home.chat("two\n", "parts", more);
+    CHECK(second.err.empty());
+    CHECK(first.out + "\n" + second.out == whole.out);
+}
+
+TEST_CASE("hokku chat --session: a context that has grown is there again", "[cli][quick]") {
+    const Home home;
+    const std::vector<std::string> more = {"-c", "64", "--overflow", "grow"};
+    const std::string line(80, 'x');
+    const HokkuRun first = home.chat(line + "\n", "parts", more);
+    INFO(first.err);
+    REQUIRE(first.status == 0);
+    const HokkuRun second = home.chat("two\n", "parts", more);
+    INFO(second.err);
+    REQUIRE(second.status == 0);
+    CHECK(second.err.find("read again") == std::string::npos);
+    CHECK(home.chat(line + "\ntwo\n", "whole", more).out == first.out + "\n" + second.out);
+    // A context that does not grow has no place for it.
+    CHECK(home.chat("three\n", "parts", {"-c", "64"}).err.find("read again") != std::string::npos);
+}
+
 TEST_CASE("hokku run --prompt-cache: a prompt is evaluated once", "[cli][quick]") {
     const Home home;
     const fs::path file = home.folder / "prompt.kv";

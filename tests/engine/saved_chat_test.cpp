@@ -142,6 +142,14 @@ TEST_CASE("Engine: a saved chat of another model, type or length is refused by n
     const Error too_long = refusal({.path = tiny, .context_tokens = 64});
     CHECK(too_long.code == ErrorCode::limit_exceeded);
     CHECK(contains(too_long.what, "100 tokens and the context holds 64"));
+    // What grew when the chat was held grows for it again.
+    const auto small = load({.path = tiny, .context_tokens = 64});
+    REQUIRE(small->restore_chat(path, Overflow::grow).ok());
+    CHECK(small->model()->context_tokens >= 128);
+    CHECK(generate(*small, joined(tokens, some_tokens(20, TinyLlama::kNumVocab)), 1)
+              .stats.cached_tokens == 100);
+    for (const Overflow overflow : {Overflow::drop_oldest, Overflow::summarise})
+        CHECK_FALSE(load({.path = tiny, .context_tokens = 64})->restore_chat(path, overflow).ok());
     // A copy elsewhere, read instead of mapped, is the same model.
     fs::copy_file(tiny, folder / "copy.gguf");
     CHECK(load({.path = folder / "copy.gguf", .use_mapping = false})->restore_chat(path).ok());

@@ -282,11 +282,13 @@ class Engine {
     /// Errors : bad_argument (nothing of it is in memory), io.
     Result<SavedChat> save_chat(const std::filesystem::path& path, std::span<const TokenId> tokens,
                                 std::string_view note = {});
-    /// Brings a saved context back into memory. It need not fit the next prompt. Blocks like
+    /// Brings a saved context back into memory. It need not fit the next prompt. With
+    /// Overflow::grow the context is made longer for one that has outgrown it. Blocks like
     /// evaluate().
     /// Errors : io; bad_format (not such a file, damaged); bad_argument (of another model or
     ///          another kv_type); limit_exceeded (longer than the context).
-    Result<SavedChat> restore_chat(const std::filesystem::path& path);
+    Result<SavedChat> restore_chat(const std::filesystem::path& path,
+                                   Overflow overflow = Overflow::stop);
     /// Runs tokens through the model by the clock (benchmarks). Blocks like evaluate().
     Result<Timing> measure_speed(const TimingRequest& request);
     /// GB/s at which this machine reads the loaded weights with the model's number of threads;
