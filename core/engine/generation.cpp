@@ -49,7 +49,7 @@ Result<void> Generation::prepare() {
 
 Result<void> Generation::start_with(std::vector<TokenId> prompt) {
     const ModelInfo& info = session_.loaded.info;
-    prompt_ = std::move(prompt);
+    set_prompt(std::move(prompt));
     HOKKU_CHECK(validate_tokens(prompt_, info.num_vocab));
     reply_.emplace(request_, events_, *session_.loaded.text, result_);
     HOKKU_CHECK(reply_->begin(prompt_));
@@ -62,6 +62,12 @@ Result<void> Generation::start_with(std::vector<TokenId> prompt) {
     for (const TokenId token : prompt_) chooser_->accept_prompt(token);
     reserve_memory();
     return {};
+}
+
+void Generation::set_prompt(std::vector<TokenId> prompt) {
+    prompt_ = std::move(prompt);
+    num_replayed_ = 0;
+    is_prompt_new_ = true;
 }
 
 /// So that decoding does not allocate.
@@ -93,7 +99,7 @@ Result<void> Generation::open() {
     KvCache& kv = session_.kv;
     GenerationStats& stats = result_.stats;
     const bool is_untouched = stats.forward_tokens == 0 && !has_tokens();
-    if (is_untouched && !request_.reuse_cached_prefix) {
+    if (is_prompt_new_ && !request_.reuse_cached_prefix) {
         sequence_ = kv.open_empty();
     } else {
         const std::vector<TokenId> tokens = history();
@@ -117,7 +123,9 @@ Result<void> Generation::join(const Generation& leader, std::span<const float> l
     assert(leader.sequence_.length() == prompt_.size() && "the leader is not at its prompt's end");
     auto forked = session_.kv.fork(leader.sequence_);
     if (forked.ok()) sequence_ = std::move(forked).value();
+    is_prompt_new_ = false;
     window_ = leader.window_;
+    is_stuck_ = leader.is_stuck_;
     if (leader.result_.dropped) HOKKU_CHECK(report_dropped());
     is_opened_ = true;
     result_.stats.cached_tokens = result_.stats.prompt_tokens;
@@ -149,6 +157,7 @@ Generation::Next Generation::next(uint32_t max_tokens) const {
 
 Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits) {
     result_.stats.forward_tokens += num_rows;
+    is_prompt_new_ = false;
     if (!has_tokens() && !summary_)
         HOKKU_CHECK(call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens));
     if (logits.empty()) return {};
@@ -182,9 +191,11 @@ Result<void> Generation::accept_token(std::span<const float> logits) {
     if (!reply_->is_beside_answer() && chooser_->is_finished())
         return finish(StopReason::end_of_generation);
     if (result_.tokens.size() == request_.max_tokens) return finish(StopReason::max_tokens);
-    if (sequence_.length() < session_.loaded.info.context_tokens) return {};
-    HOKKU_TRY(const bool goes_on, make_room());
-    return goes_on ? Result<void>() : finish(StopReason::context_full);
+    while (!is_summarising() && needs_room()) {
+        HOKKU_TRY(const bool goes_on, make_room());
+        if (!goes_on) return num_room() > 0 ? Result<void>() : finish(StopReason::context_full);
+    }
+    return {};
 }
 
 Result<void> Generation::report_token(std::span<const float> logits, TokenId token) {
@@ -195,11 +206,13 @@ Result<void> Generation::report_token(std::span<const float> logits, TokenId tok
     return call_user(events_.on_token, token_event_);
 }
 
-size_t Generation::num_left() const {
+size_t Generation::num_room() const {
     const size_t context = session_.loaded.info.context_tokens;
-    size_t room = context + 1 - (prompt_.size() + tail().size());
-    const bool may_make_room = window_ ? window_->can_drop() : request_.overflow == Overflow::grow;
-    if (may_make_room && !is_stuck_) room = context;
+    return context + 1 - (prompt_.size() + tail().size());
+}
+
+size_t Generation::num_left() const {
+    const size_t room = may_make_room() ? session_.loaded.info.context_tokens : num_room();
     if (request_.max_tokens == 0) return room;
     return std::min(room, request_.max_tokens - result_.tokens.size());
 }

@@ -75,14 +75,21 @@ class Generation {
     [[nodiscard]] bool is_summarising() const { return summary_.has_value(); }
 
   private:
-    /// A summary that is being written.
+    /// A summary that is being written: a reply without thoughts.
     struct Summary {
+        Summary(Sampler chosen, const ModelText& text, std::vector<ChatMessage> messages,
+                size_t most);
         Sampler sampler;
+        GenerationRequest request;
+        GenerationEvents events;
+        GenerationResult result;
+        ReplyReader reply;
         std::vector<TokenId> tokens;
         size_t most_tokens;
     };
     Result<void> prepare();
     Result<void> start_with(std::vector<TokenId> prompt);
+    void set_prompt(std::vector<TokenId> prompt);
     void reserve_memory();
     /// What was drawn behind prompt_.
     [[nodiscard]] std::span<const TokenId> tail() const;
@@ -91,12 +98,17 @@ class Generation {
     Result<void> report_token(std::span<const float> logits, TokenId token);
     Result<void> finish(StopReason reason);
     [[nodiscard]] bool is_end_token(TokenId token) const;
+    /// Tokens that may still be drawn in the context as it is.
+    [[nodiscard]] size_t num_room() const;
     /// The most tokens that may still be drawn.
     [[nodiscard]] size_t num_left() const;
 
     // Overflow.
     /// Before the answer: makes room for a prompt, or less of it. May begin a summary.
     Result<void> shorten(std::vector<TokenId>& prompt);
+    [[nodiscard]] bool may_make_room() const;
+    /// The context is full, or will be with the required words that are missing.
+    [[nodiscard]] bool needs_room() const;
     /// Within the answer. False: there is no way.
     Result<bool> make_room();
     Result<bool> grow(size_t least_tokens);
@@ -112,7 +124,8 @@ class Generation {
     const GenerationEvents& events_;
 
     std::vector<TokenId> prompt_;
-    size_t num_replayed_ = 0;  ///< Tokens of the answer at the end of prompt_.
+    size_t num_replayed_ = 0;    ///< Tokens of the answer at the end of prompt_.
+    bool is_prompt_new_ = true;  ///< Nothing of it has been evaluated for this generation.
     Sequence sequence_;
     std::optional<TokenChooser> chooser_;
     std::optional<LogprobReader> logprobs_;
@@ -121,7 +134,7 @@ class Generation {
 
     std::optional<TurnWindow> window_;  ///< Where turns may be dropped.
     std::optional<Summary> summary_;    ///< While it is being written.
-    bool is_stuck_ = false;             ///< No more room can be made.
+    bool is_stuck_ = false;             ///< No more room can be made, as it seems.
 
     GenerationResult result_;
     bool is_finished_ = false;

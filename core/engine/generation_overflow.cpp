@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/try.h"
-#include "base/utf8.h"
 #include "engine/call_user.h"
 #include "engine/context_growth.h"
 #include "engine/generation.h"
@@ -22,6 +21,7 @@ Result<void> Generation::shorten(std::vector<TokenId>& prompt) {
         if (!has_grown && prompt.size() > context) {
             HOKKU_TRY(has_grown, grow(prompt.size()));
         }
+        is_stuck_ = !has_grown;
         // There is room enough to begin; a prompt that is still too long is an error by itself.
         result_.notice.clear();
         return {};
@@ -50,6 +50,21 @@ Result<bool> Generation::grow(size_t least_tokens) {
 }
 
 // ---- within the answer -------------------------------------------------------------------------
+
+bool Generation::may_make_room() const {
+    if (is_stuck_) return false;
+    return window_ ? window_->can_drop() : request_.overflow == Overflow::grow;
+}
+
+// Whether room can be made is found out while there is still enough for the words, which are
+// written at once if there is no way.
+bool Generation::needs_room() const {
+    const size_t room = num_room();
+    if (room == 0 || request_.constraints.empty() || !may_make_room()) return room == 0;
+    const bool ends_before =
+        request_.max_tokens > 0 && request_.max_tokens - result_.tokens.size() <= room;
+    return !ends_before && room <= chooser_->num_needed();
+}
 
 Result<bool> Generation::make_room() {
     const uint32_t context = session_.loaded.info.context_tokens;
@@ -87,8 +102,8 @@ Result<bool> Generation::make_room() {
 
 /// From a new prompt and the answer so far, which is evaluated like a prompt.
 Result<void> Generation::go_on_with(std::vector<TokenId> prompt) {
-    prompt_ = std::move(prompt);
-    prompt_.insert(prompt_.end(), result_.tokens.begin(), result_.tokens.end());
+    prompt.insert(prompt.end(), result_.tokens.begin(), result_.tokens.end());
+    set_prompt(std::move(prompt));
     num_replayed_ = result_.tokens.size();
     suspend();
     return open();
@@ -101,6 +116,13 @@ Result<void> Generation::report_dropped() {
 
 // ---- summaries ---------------------------------------------------------------------------------
 
+Generation::Summary::Summary(Sampler chosen, const ModelText& text,
+                             std::vector<ChatMessage> messages, size_t most)
+    : sampler(std::move(chosen)), reply(request, events, text, result), most_tokens(most) {
+    request.messages = std::move(messages);
+    request.thought_budget_tokens = 0;
+}
+
 /// Without a summary the turns are only dropped.
 bool Generation::begin_summary() {
     const ModelInfo& info = session_.loaded.info;
@@ -112,21 +134,35 @@ bool Generation::begin_summary() {
     options.seed = 0;
     auto sampler = Sampler::create(options, info.num_vocab, info.context_tokens + 1);
     if (!prompt.ok() || !sampler.ok()) return false;
-    summary_.emplace(Summary{std::move(sampler).value(), {}, most});
-    prompt_ = std::move(prompt).value();
-    num_replayed_ = 0;
+    summary_.emplace(std::move(sampler).value(), *session_.loaded.text, request_.messages, most);
+    if (!summary_->reply.begin(*prompt).ok()) {
+        summary_.reset();
+        return false;
+    }
+    set_prompt(std::move(prompt).value());
     suspend();
     return true;
 }
 
 Result<void> Generation::accept_summary_token(std::span<const float> logits) {
-    HOKKU_TRY(const TokenId token, summary_->sampler.sample(logits));
-    summary_->sampler.accept(token);
-    if (!is_end_token(token)) summary_->tokens.push_back(token);
-    if (!is_end_token(token) && summary_->tokens.size() < summary_->most_tokens) return {};
-    const Tokenizer& tokenizer = *session_.loaded.text->tokenizer;
-    window_->set_summary(clean_summary(to_valid_utf8(tokenizer.decode(summary_->tokens, false)),
-                                       !is_end_token(token)));
+    Summary& summary = *summary_;
+    // Thoughts are closed as soon as they begin: the tokens are for the summary.
+    HOKKU_TRY(std::optional<TokenId> token, summary.reply.forced_token());
+    const bool is_forced = token.has_value();
+    if (!is_forced) {
+        HOKKU_TRY(token, summary.sampler.sample(logits));
+    }
+    summary.sampler.accept(*token);
+    const bool is_end = !is_forced && is_end_token(*token);
+    if (!is_end) {
+        summary.tokens.push_back(*token);
+        HOKKU_CHECK(summary.reply.push(*token));
+        if (summary.tokens.size() < summary.most_tokens) return {};
+    }
+    // Cut off within a character, it ends before that.
+    HOKKU_CHECK(
+        summary.reply.finish(is_end ? StopReason::end_of_generation : StopReason::cancelled));
+    window_->set_summary(clean_summary(std::move(summary.result.text), !is_end));
     return end_summary();
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "base/utf8.h"
+#include "engine/json_object.h"
 #include "engine/prompt.h"
 
 namespace hokku {
@@ -16,13 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostLevels = 110;
 
 Result<Json> parse_arguments(const ToolCall& call) {
-    bool is_too_deep = false;
-    const auto check_depth = [&](int depth, Json::parse_event_t, const Json&) {
-        is_too_deep = is_too_deep || depth > kMostLevels;
-        return !is_too_deep;
-    };
-    Json arguments = Json::parse(call.arguments_json, check_depth, false);
-    if (is_too_deep || !arguments.is_object())
+    Json arguments;
+    if (!parse_object(call.arguments_json, kMostLevels, arguments))
         return Error{
             ErrorCode::bad_argument,
             "the arguments of a tool call cannot be rendered: " + to_printable(call.arguments_json),

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "base/try.h"
+#include "engine/json_object.h"
+#include "text/template/value.h"
 
 namespace hokku {
 namespace {
@@ -16,24 +18,6 @@ namespace {
 void ensure_one_bos(std::vector<TokenId>& ids, const SpecialTokens& special) {
     if (!special.add_bos || !special.bos) return;
     if (ids.empty() || ids.front() != *special.bos) ids.insert(ids.begin(), *special.bos);
-}
-
-/// The variables with which templates leave out the thought, where this one knows them and the
-/// request does not set them. What is not JSON is left for the template to refuse.
-std::string without_thinking(const std::string& kwargs_json, std::string_view template_source) {
-    auto kwargs = nlohmann::ordered_json::parse(kwargs_json, nullptr, false);
-    if (!kwargs.is_object()) return kwargs_json;
-    // "thinking" alone would be found in every template that has thoughts.
-    constexpr std::array<std::array<std::string_view, 2>, 2> kVariables{
-        {{"enable_thinking", "enable_thinking"}, {"thinking", " thinking is "}}};
-    bool is_changed = false;
-    for (const auto& [name, use] : kVariables) {
-        const std::string key(name);
-        if (template_source.find(use) == std::string_view::npos || kwargs.contains(key)) continue;
-        kwargs[key] = false;
-        is_changed = true;
-    }
-    return is_changed ? kwargs.dump() : kwargs_json;
 }
 
 Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
@@ -48,7 +32,8 @@ Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
     input.tools_json = request.tools_json;
     input.kwargs_json = request.template_kwargs_json;
     if (request.thought_budget_tokens == 0u)
-        input.kwargs_json = without_thinking(input.kwargs_json, text.chat_template->source());
+        input.kwargs_json =
+            without_thinking(input.kwargs_json, text.chat_template->source(), false);
     input.now = request.now;
     input.continue_final_message = request.continue_final_message;
     input.add_generation_prompt = !request.continue_final_message;
@@ -85,6 +70,24 @@ std::optional<TokenId> token_after_answer(const std::vector<ChatMessage>& messag
 }
 
 }  // namespace
+
+std::string without_thinking(const std::string& kwargs_json, std::string_view template_source,
+                             bool even_if_set) {
+    nlohmann::ordered_json kwargs;
+    if (!parse_object(kwargs_json, jinja::kMaxNesting, kwargs)) return kwargs_json;
+    // "thinking" alone would be found in every template that has thoughts.
+    constexpr std::array<std::array<std::string_view, 2>, 2> kVariables{
+        {{"enable_thinking", "enable_thinking"}, {"thinking", " thinking is "}}};
+    bool is_changed = false;
+    for (const auto& [name, use] : kVariables) {
+        const std::string key(name);
+        if (template_source.find(use) == std::string_view::npos) continue;
+        if (kwargs.contains(key) && !even_if_set) continue;
+        kwargs[key] = false;
+        is_changed = true;
+    }
+    return is_changed ? kwargs.dump() : kwargs_json;
+}
 
 void set_special_tokens(TemplateInput& input, const Tokenizer& tokenizer) {
     const SpecialTokens& special = tokenizer.special();

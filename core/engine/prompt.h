@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,12 @@ Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const
 
 /// Errors : bad_argument naming the id and its place.
 Result<void> validate_tokens(const std::vector<TokenId>& tokens, uint32_t num_vocab);
+
+/// The variables of a template (JSON) with those that switch thoughts off, where the template knows
+/// them; what is set stays so unless `even_if_set`. What is not an object, or nested more deeply
+/// than a template may have it, comes back as it is: the template says so.
+std::string without_thinking(const std::string& kwargs_json, std::string_view template_source,
+                             bool even_if_set);
 
 void set_special_tokens(TemplateInput& input, const Tokenizer& tokenizer);
 

@@ -2,6 +2,8 @@
 #include "engine/reply_reader.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "base/try.h"
 #include "engine/call_user.h"
@@ -13,10 +15,26 @@ namespace {
 /// continued, more may belong to it.
 constexpr size_t kPromptEndTokens = 64, kContinuedTokens = 16384;
 
-uint32_t count_calls(const std::vector<ChatMessage>& messages) {
-    size_t count = 0;
-    for (const ChatMessage& message : messages) count += message.tool_calls.size();
-    return static_cast<uint32_t>(count);
+/// The number in an id that was made here ("call00012"), and 1; else 0.
+uint32_t number_after(std::string_view id) {
+    constexpr std::string_view kStart = "call";
+    constexpr size_t kDigits = 5;
+    if (!id.starts_with(kStart) || id.size() != kStart.size() + kDigits) return 0;
+    uint32_t number = 0;
+    const char* end = id.data() + id.size();
+    const auto [last, error] = std::from_chars(id.data() + kStart.size(), end, number);
+    return error == std::errc() && last == end ? number + 1 : 0;
+}
+
+/// Above all ids of the conversation: calls before them may have been dropped.
+uint32_t first_free_number(const std::vector<ChatMessage>& messages) {
+    uint32_t number = 0;
+    for (const ChatMessage& message : messages) {
+        number = std::max(number, number_after(message.tool_call_id));
+        for (const ToolCall& call : message.tool_calls)
+            number = std::max(number, number_after(call.id));
+    }
+    return number;
 }
 
 }  // namespace
@@ -37,7 +55,7 @@ Result<void> ReplyReader::begin(std::span<const TokenId> prompt) {
     reply::ReplyOptions options;
     HOKKU_TRY(options.tools, reply::ToolList::parse(request_.tools_json));
     options.is_continued = request_.continue_final_message;
-    options.first_call_number = count_calls(request_.messages);
+    options.first_call_number = first_free_number(request_.messages);
     const size_t wanted = options.is_continued ? kContinuedTokens : kPromptEndTokens;
     const std::string end =
         text_.tokenizer->decode(prompt.last(std::min(prompt.size(), wanted)), true);

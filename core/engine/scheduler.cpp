@@ -262,7 +262,13 @@ void Scheduler::take_logits(std::span<Entry* const> entries, std::span<const flo
         const size_t count = entry->next.wants_logits ? num_vocab : 0;
         const auto own = logits.first(count);
         logits = logits.subspan(count);
+        const size_t num_held = entry->generation.sequence().blocks().size();
+        const uint32_t num_blocks = session_.kv.num_blocks();
         attempt(*entry, [&] { return entry->generation.accept(entry->num_rows, own); });
+        // It has dropped turns, or its context has grown: others may fit now.
+        if (entry->generation.sequence().blocks().size() < num_held ||
+            session_.kv.num_blocks() > num_blocks)
+            is_full_ = false;
         // A summary comes before the prompt that they share.
         if (entry->generation.has_tokens() && !entry->followers.empty())
             start_followers(*entry, own);

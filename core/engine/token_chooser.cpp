@@ -132,6 +132,11 @@ Result<TokenId> TokenChooser::sample_and_accept() {
     }
 }
 
+size_t TokenChooser::num_needed() const {
+    if (!constraint_) return 0;
+    return num_longest_tokens(*vocabulary_, rest_.empty() ? constraint_->missing_text() : rest_);
+}
+
 bool TokenChooser::is_finished() const {
     return constraint_ && constraint_->is_finished() && constraint_->is_complete();
 }

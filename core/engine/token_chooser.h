@@ -35,6 +35,9 @@ class TokenChooser {
     ///          limit_exceeded when required words no longer fit.
     Result<TokenId> choose(std::span<const float> logits, size_t num_left, bool is_free = false);
 
+    /// Tokens that the required words take which are still missing; 0: none are.
+    [[nodiscard]] size_t num_needed() const;
+
     [[nodiscard]] uint64_t seed() const { return sampler_.seed(); }
     /// The text is complete and nothing can follow.
     [[nodiscard]] bool is_finished() const;

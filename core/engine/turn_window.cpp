@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/try.h"
@@ -14,26 +13,26 @@
 namespace hokku {
 namespace {
 
-constexpr std::string_view kThoughtsBegin = "<think>", kThoughtsEnd = "</think>";
-
-/// The template's variables, with thoughts switched off where a model can: they would take the
-/// tokens that the summary is given.
-std::string without_thinking(const std::string& kwargs_json) {
-    auto kwargs = nlohmann::ordered_json::parse(kwargs_json, nullptr, false);
-    if (!kwargs.is_object()) return kwargs_json;
-    kwargs["enable_thinking"] = false;
-    return kwargs.dump();
-}
-
 std::string note_of(const std::string& summary) {
     return summary.empty() ? std::string()
                            : fmt::format("[Summary of the conversation so far: {}]\n\n", summary);
 }
 
-std::string_view name_of(const std::string& role) {
-    if (role == "user") return "User";
-    if (role == "assistant") return "Assistant";
-    return role;
+std::string speaker_of(const ChatMessage& message) {
+    if (message.role == "user") return "User";
+    if (message.role == "assistant") return "Assistant";
+    if (message.role == "tool" && !message.name.empty()) return "Result of " + message.name;
+    return message.role;
+}
+
+/// The content and the calls of tools.
+std::string said_in(const ChatMessage& message) {
+    std::string said = message.content;
+    for (const ToolCall& call : message.tool_calls) {
+        if (!said.empty()) said += '\n';
+        said += call.is_valid() ? fmt::format("{}({})", call.name, call.arguments_json) : call.text;
+    }
+    return said;
 }
 
 }  // namespace
@@ -93,11 +92,12 @@ std::string TurnWindow::transcript(size_t most_bytes_each) const {
     if (!summary_.empty()) text += "Summary of what came before: " + summary_ + "\n\n";
     for (size_t i = turns_[num_summarised_]; i < turns_[num_dropped_]; ++i) {
         const ChatMessage& message = messages_[i];
-        const size_t num_bytes = utf8_prefix_bytes(message.content, most_bytes_each);
-        text += name_of(message.role);
+        const std::string said = said_in(message);
+        const size_t num_bytes = utf8_prefix_bytes(said, most_bytes_each);
+        text += speaker_of(message);
         text += ": ";
-        text.append(message.content, 0, num_bytes);
-        text += num_bytes < message.content.size() ? " ...\n\n" : "\n\n";
+        text.append(said, 0, num_bytes);
+        text += num_bytes < said.size() ? " ...\n\n" : "\n\n";
     }
     return text;
 }
@@ -106,13 +106,17 @@ Result<std::vector<TokenId>> TurnWindow::make_summary_prompt(size_t most_tokens,
                                                              size_t summary_tokens) const {
     size_t longest = 0;
     for (size_t i = turns_[num_summarised_]; i < turns_[num_dropped_]; ++i)
-        longest = std::max(longest, messages_[i].content.size());
+        longest = std::max(longest, said_in(messages_[i]).size());
+    // Thoughts would take the tokens that the summary is given.
+    const ChatTemplate* chat_template = text_->chat_template.get();
+    const std::string kwargs = without_thinking(
+        draft_.template_kwargs_json, chat_template != nullptr ? chat_template->source() : "", true);
     // Tokens have a byte at least, but for a few that stand for none.
     constexpr size_t kLeastBytes = 16;
     for (size_t bytes = std::min(longest, 32 * most_tokens);; bytes /= 2) {
         GenerationRequest request;
         request.now = draft_.now;
-        request.template_kwargs_json = without_thinking(draft_.template_kwargs_json);
+        request.template_kwargs_json = kwargs;
         request.messages = {
             {"user",
              fmt::format(
@@ -151,9 +155,6 @@ OverflowLimits overflow_limits(uint32_t context_tokens, uint32_t max_tokens) {
 }
 
 std::string clean_summary(std::string text, bool is_cut) {
-    const size_t thoughts = text.rfind(kThoughtsEnd);
-    if (thoughts != std::string::npos) text.erase(0, thoughts + kThoughtsEnd.size());
-    text.resize(std::min(text.size(), text.find(kThoughtsBegin)));  // without end: cut off
     constexpr std::string_view kSpace = " \t\r\n";
     const size_t begin = text.find_first_not_of(kSpace);
     if (begin == std::string::npos) return {};

@@ -63,8 +63,8 @@ struct OverflowLimits {
 };
 OverflowLimits overflow_limits(uint32_t context_tokens, uint32_t max_tokens);
 
-/// The text of a summary as the model has written it, without thoughts and white space around. One
-/// that was cut off ends with its last whole sentence, if that leaves half of it.
+/// The text of a summary as the model has written it, without white space around. One that was cut
+/// off ends with its last whole sentence, if that leaves half of it.
 std::string clean_summary(std::string text, bool is_cut);
 
 }  // namespace hokku

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chats that outgrow their context, on the fake model: whatever is dropped or made longer, each
 // token must be the one that follows from what is in the context by then.
-#include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <string>
-#include <thread>
 
-#include "engine/fake_model.h"
+#include "engine/overflow_chats.h"
 #include "support/catch.h"
 
 using namespace hokku;
@@ -15,104 +12,28 @@ using namespace hokku::testing;
 
 namespace {
 
-using Tokens = std::vector<TokenId>;
-
-constexpr const char* kTemplate =
-    "{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% else %}"
-    "{% if m.role == 'user' %}<user>{% else %}<assistant>{% endif %}{{ m.content }}<end>{% endif %}"
-    "{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
-
-/// The prompt that the template gives, by hand.
-Tokens prompt_of(const std::vector<ChatMessage>& messages) {
-    Tokens tokens = {fake_token::bos};
-    for (const ChatMessage& message : messages) {
-        if (message.role == "user") tokens.push_back(fake_token::user);
-        if (message.role == "assistant") tokens.push_back(fake_token::assistant);
-        for (const char c : message.content) tokens.push_back(static_cast<unsigned char>(c));
-        if (message.role != "system") tokens.push_back(fake_token::end);
-    }
-    tokens.push_back(fake_token::assistant);
-    return tokens;
-}
-
-std::vector<ChatMessage> talk(size_t num_turns, size_t bytes_each) {
-    std::vector<ChatMessage> messages = {{"system", "Be brief. "}};
-    for (size_t i = 0; i < num_turns; ++i) {
-        messages.push_back({"user", std::string(bytes_each, static_cast<char>('a' + i % 26))});
-        messages.push_back({"assistant", std::string(bytes_each, static_cast<char>('A' + i % 26))});
-    }
-    messages.push_back({"user", "the last"});
-    return messages;
-}
-
-std::shared_ptr<FakeControl> small_context(uint32_t context_tokens) {
-    auto control = std::make_shared<FakeControl>();
-    control->context_tokens = context_tokens;
-    control->chat_template = kTemplate;
-    return control;
-}
-
-GenerationRequest request_for(std::vector<ChatMessage> messages, Overflow overflow,
-                              uint32_t max_tokens = 0) {
-    GenerationRequest request;
-    request.messages = std::move(messages);
-    request.overflow = overflow;
-    request.sampling.temperature = 0;
-    request.max_tokens = max_tokens;
+/// Without an end of the model's own.
+GenerationRequest endless(std::vector<ChatMessage> messages, Overflow overflow,
+                          uint32_t max_tokens = 0) {
+    GenerationRequest request = request_for(std::move(messages), overflow, max_tokens);
     request.ignore_end = true;
     return request;
-}
-
-/// What on_dropped said, and after how many tokens of the answer.
-struct Drop {
-    size_t num_tokens = 0;
-    DroppedTurns turns;
-};
-
-struct Recorder {
-    std::vector<Drop> drops;
-    std::vector<uint32_t> grown;
-    size_t num_tokens = 0;
-    GenerationEvents events() {
-        GenerationEvents events;
-        events.on_token = [this](const TokenLogprob&) { ++num_tokens; };
-        events.on_dropped = [this](const DroppedTurns& turns) {
-            drops.push_back({num_tokens, turns});
-        };
-        events.on_grown = [this](uint32_t context_tokens) { grown.push_back(context_tokens); };
-        return events;
-    }
-};
-
-/// The greedy text where the prompt changes as the drops say.
-Tokens expected_text(const std::vector<ChatMessage>& messages, const std::vector<Drop>& drops,
-                     size_t count) {
-    Tokens text, prompt = prompt_of(messages);
-    size_t next = 0;
-    while (text.size() < count) {
-        while (next < drops.size() && drops[next].num_tokens == text.size())
-            prompt = prompt_of(drops[next++].turns.remaining);
-        Tokens history = prompt;
-        history.insert(history.end(), text.begin(), text.end());
-        text.push_back(expected_greedy(std::move(history), 1).front());
-    }
-    return text;
 }
 
 }  // namespace
 
 TEST_CASE("Overflow: stop refuses a prompt that is too long and ends a full context",
           "[engine][quick]") {
-    const auto control = small_context(128);
+    const auto control = make_control(128);
     const auto engine = make_loaded_fake_engine(control);
-    Recorder recorder;
+    OverflowRecorder recorder;
     const auto refused =
-        engine->generate(request_for(talk(10, 10), Overflow::stop), recorder.events()).wait();
+        engine->generate(endless(talk(10, 10), Overflow::stop), recorder.events()).wait();
     REQUIRE(refused.reason == StopReason::failed);
     CHECK(refused.error->code == ErrorCode::limit_exceeded);
     CHECK(control->num_steps == 0);
     const auto full =
-        engine->generate(request_for(talk(2, 10), Overflow::stop), recorder.events()).wait();
+        engine->generate(endless(talk(2, 10), Overflow::stop), recorder.events()).wait();
     CHECK(full.reason == StopReason::context_full);
     CHECK(recorder.drops.empty());
     CHECK_FALSE(full.dropped);
@@ -121,13 +42,12 @@ TEST_CASE("Overflow: stop refuses a prompt that is too long and ends a full cont
 
 TEST_CASE("Overflow: turns that do not fit are dropped before the answer and named",
           "[engine][quick]") {
-    const auto control = small_context(256);
+    const auto control = make_control(256);
     const auto engine = make_loaded_fake_engine(control);
     const auto messages = talk(10, 20);
-    Recorder recorder;
+    OverflowRecorder recorder;
     const auto result =
-        engine->generate(request_for(messages, Overflow::drop_oldest, 20), recorder.events())
-            .wait();
+        engine->generate(endless(messages, Overflow::drop_oldest, 20), recorder.events()).wait();
     REQUIRE(result.reason == StopReason::max_tokens);
     REQUIRE(recorder.drops.size() == 1);
     const DroppedTurns& dropped = recorder.drops[0].turns;
@@ -144,13 +64,13 @@ TEST_CASE("Overflow: turns that do not fit are dropped before the answer and nam
     REQUIRE(result.dropped);
     CHECK(result.dropped->indices == dropped.indices);
     // Going on from what remained drops nothing.
-    Recorder again;
+    OverflowRecorder again;
     auto next = dropped.remaining;
     next.push_back({"assistant", "x"});
     next.push_back({"user", "y"});
-    CHECK(engine->generate(request_for(next, Overflow::drop_oldest, 20), again.events())
-              .wait()
-              .tokens == expected_greedy(prompt_of(next), 20));
+    CHECK(
+        engine->generate(endless(next, Overflow::drop_oldest, 20), again.events()).wait().tokens ==
+        expected_greedy(prompt_of(next), 20));
     CHECK(again.drops.empty());
     CHECK(control->num_faults == 0);
 }
@@ -160,15 +80,14 @@ TEST_CASE("Overflow: an answer without end goes on after dropping turns, and end
           "[engine][quick]") {
     for (const uint32_t context : {64u, 128u, 512u}) {
         CAPTURE(context);
-        const auto control = small_context(context);
+        const auto control = make_control(context);
         const auto engine = make_loaded_fake_engine(control);
         // Turns that fit, with room for an answer.
         const auto messages = talk(context == 64 ? 3 : 6, context / 32);
         REQUIRE(prompt_of(messages).size() <= context * 3 / 4);
-        Recorder recorder;
+        OverflowRecorder recorder;
         const auto result =
-            engine->generate(request_for(messages, Overflow::drop_oldest), recorder.events())
-                .wait();
+            engine->generate(endless(messages, Overflow::drop_oldest), recorder.events()).wait();
         CHECK(result.reason == StopReason::context_full);
         REQUIRE_FALSE(recorder.drops.empty());
         CHECK(recorder.drops.front().num_tokens > 0);
@@ -189,14 +108,13 @@ TEST_CASE("Overflow: a last message that does not fit is refused before anything
     for (const Overflow overflow :
          {Overflow::stop, Overflow::drop_oldest, Overflow::summarise, Overflow::grow}) {
         CAPTURE(overflow_name(overflow));
-        const auto control = small_context(256);
+        const auto control = make_control(256);
         const auto engine = make_loaded_fake_engine(control);
         auto messages = talk(3, 10);
         messages.back().content = std::string(size_t{1} << 20, 'x');
-        Recorder recorder;
+        OverflowRecorder recorder;
         const auto start = std::chrono::steady_clock::now();
-        const auto result =
-            engine->generate(request_for(messages, overflow), recorder.events()).wait();
+        const auto result = engine->generate(endless(messages, overflow), recorder.events()).wait();
         CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
         REQUIRE(result.reason == StopReason::failed);
         CHECK(result.error->code == ErrorCode::limit_exceeded);
@@ -204,16 +122,16 @@ TEST_CASE("Overflow: a last message that does not fit is refused before anything
               std::string::npos);
         CHECK(control->num_steps == 0);
         CHECK(recorder.drops.empty());
-        CHECK(engine->generate(request_for(talk(1, 5), overflow, 3)).wait().tokens.size() == 3);
+        CHECK(engine->generate(endless(talk(1, 5), overflow, 3)).wait().tokens.size() == 3);
     }
 }
 
 // CASES 47: a cached text that is longer than the new one must not answer for it.
 TEST_CASE("Overflow: a prompt that is a beginning of what is cached is evaluated at its end",
           "[engine][quick]") {
-    const auto control = small_context(512);
+    const auto control = make_control(512);
     const auto engine = make_loaded_fake_engine(control);
-    GenerationRequest request = request_for({}, Overflow::stop, 4);
+    GenerationRequest request = endless({}, Overflow::stop, 4);
     Tokens longer(200, 'Z');
     request.tokens = longer;
     engine->generate(request).wait();
@@ -228,10 +146,10 @@ TEST_CASE("Overflow: a prompt that is a beginning of what is cached is evaluated
 }
 
 TEST_CASE("Overflow: raw text and tokens are no turns, so they stop", "[engine][quick]") {
-    const auto control = small_context(64);
+    const auto control = make_control(64);
     const auto engine = make_loaded_fake_engine(control);
     for (const Overflow overflow : {Overflow::drop_oldest, Overflow::summarise}) {
-        GenerationRequest request = request_for({}, overflow);
+        GenerationRequest request = endless({}, overflow);
         request.raw_text = "text";
         CHECK(engine->generate(request).wait().reason == StopReason::context_full);
         request.raw_text = std::string(100, 'x');
@@ -240,13 +158,13 @@ TEST_CASE("Overflow: raw text and tokens are no turns, so they stop", "[engine][
 }
 
 TEST_CASE("Overflow: a template that fails for fewer turns costs no text", "[engine][quick]") {
-    auto control = small_context(128);
+    auto control = make_control(128);
     control->chat_template = std::string(
                                  "{% if messages|length < 8 %}{{ raise_exception('few') }}"
                                  "{% endif %}") +
-                             kTemplate;
+                             kTurnsTemplate;
     const auto engine = make_loaded_fake_engine(control);
-    const auto result = engine->generate(request_for(talk(4, 4), Overflow::drop_oldest)).wait();
+    const auto result = engine->generate(endless(talk(4, 4), Overflow::drop_oldest)).wait();
     CHECK(result.reason == StopReason::context_full);
     CHECK(result.notice.find("few") != std::string::npos);
     CHECK_FALSE(result.dropped);
@@ -256,15 +174,15 @@ TEST_CASE("Overflow: a template that fails for fewer turns costs no text", "[eng
 TEST_CASE("Overflow: several chats at once drop their own turns", "[engine][quick]") {
     for (const uint32_t num_blocks : {0u, 7u, 5u}) {
         CAPTURE(num_blocks);
-        const auto control = small_context(256);
+        const auto control = make_control(256);
         control->num_kv_blocks = num_blocks;  // too few for all: they push each other out
         const auto engine = make_loaded_fake_engine(control);
-        std::vector<Recorder> recorders(4);
+        std::vector<OverflowRecorder> recorders(4);
         std::vector<GenerationHandle> handles;
         std::vector<std::vector<ChatMessage>> chats;
         for (size_t i = 0; i < recorders.size(); ++i) {
             chats.push_back(talk(4 + 2 * i, 12 + i));
-            handles.push_back(engine->generate(request_for(chats[i], Overflow::drop_oldest, 300),
+            handles.push_back(engine->generate(endless(chats[i], Overflow::drop_oldest, 300),
                                                recorders[i].events()));
         }
         for (size_t i = 0; i < handles.size(); ++i) {
@@ -280,16 +198,23 @@ TEST_CASE("Overflow: several chats at once drop their own turns", "[engine][quic
 }
 
 TEST_CASE("Overflow: continuations of one prompt share what was dropped", "[engine][quick]") {
-    const auto control = small_context(256);
+    const auto control = make_control(256);
     const auto engine = make_loaded_fake_engine(control);
-    std::vector<Recorder> recorders(3);
+    std::vector<OverflowRecorder> recorders(3);
     std::vector<GenerationEvents> events;
-    for (Recorder& recorder : recorders) events.push_back(recorder.events());
+    for (OverflowRecorder& recorder : recorders) events.push_back(recorder.events());
     const auto messages = talk(10, 20);
+    std::vector<GenerationResult> results;
     for (GenerationHandle& handle :
-         engine->generate_many(request_for(messages, Overflow::drop_oldest, 250), events))
-        CHECK(handle.wait().reason != StopReason::failed);
-    for (const Recorder& recorder : recorders) {
+         engine->generate_many(endless(messages, Overflow::drop_oldest, 250), events))
+        results.push_back(handle.wait());
+    for (size_t i = 0; i < recorders.size(); ++i) {
+        CAPTURE(i);
+        const OverflowRecorder& recorder = recorders[i];
+        CHECK(results[i].reason != StopReason::failed);
+        CHECK(results[i].tokens.size() > 200);
+        CHECK(results[i].tokens ==
+              expected_text(messages, recorder.drops, results[i].tokens.size()));
         REQUIRE(recorder.drops.size() >= 2);  // before the answer, and within it
         CHECK(recorder.drops[0].turns.indices == recorders[0].drops[0].turns.indices);
         CHECK(recorder.drops[0].num_tokens == 0);

@@ -165,3 +165,21 @@ TEST_CASE("Engine: a chat ends where the template's turn ends", "[engine][quick]
     // All that the first turn evaluated is still there.
     CHECK(second.stats.cached_tokens == 6 + first.text.size());
 }
+
+TEST_CASE("prompt: without a budget of thoughts, deep variables are the template's to refuse",
+          "[engine][quick]") {
+    const ModelText text = text_with("{{ enable_thinking }}" + std::string(kTemplate));
+    GenerationRequest request = chat_request("Hi");
+    request.thought_budget_tokens = 0;
+    for (const size_t depth : {300u, 1'000'000u}) {
+        request.template_kwargs_json =
+            "{\"a\": " + std::string(depth, '[') + std::string(depth, ']') + "}";
+        const auto refused = make_prompt(request, text);
+        REQUIRE_FALSE(refused.ok());
+        CHECK(refused.error().message().find("200 levels") != std::string::npos);
+    }
+    request.template_kwargs_json = "{\"a\": " + std::string(150, '[') + std::string(150, ']') + "}";
+    const auto prompt = make_prompt(request, text);
+    REQUIRE(prompt.ok());
+    CHECK(text.tokenizer->decode(*prompt, false).starts_with("False"));
+}

@@ -325,3 +325,56 @@ TEST_CASE("Scheduler: branches and regenerations evaluate only what is new", "[e
     CHECK(driver.results[other]->stats.forward_tokens == 1 + 9);
     CHECK(driver.results[other]->tokens == expected_greedy(branch, 10));
 }
+
+TEST_CASE("Scheduler: whoever waits for blocks is let in when a context has grown",
+          "[engine][quick]") {
+    auto control = std::make_shared<FakeControl>();
+    control->context_tokens = 128;
+    control->trained_context = 1000;
+    control->max_step_tokens = 128;
+    Driver driver(control);
+    GenerationRequest growing = greedy_request(letters('a', 90), 150);
+    growing.overflow = Overflow::grow;
+    driver.submit(growing);
+    while (driver.session().kv.num_available() > 1) driver.step();
+    driver.submit(greedy_request(letters('b', 100), 20));
+    while (driver.session().loaded.info.context_tokens == 128) {
+        CHECK(driver.scheduler().num_active() == 1);
+        driver.step();
+    }
+    driver.step();
+    CHECK(driver.scheduler().num_active() == 2);
+    driver.run();
+    CHECK(driver.order == std::vector<size_t>{1, 0});
+    CHECK(driver.results[0]->tokens == expected_greedy(letters('a', 90), 150));
+    CHECK(driver.results[1]->tokens == expected_greedy(letters('b', 100), 20));
+}
+
+TEST_CASE("Scheduler: whoever waits for blocks is let in when turns were dropped",
+          "[engine][quick]") {
+    auto control = std::make_shared<FakeControl>();
+    control->context_tokens = 256;
+    control->chat_template = "{% for m in messages %}<user>{{ m.content }}{% endfor %}";
+    Driver driver(control);
+    GenerationRequest dropping;
+    dropping.messages = std::vector<ChatMessage>(6, {"user", std::string(29, 'a')});
+    dropping.overflow = Overflow::drop_oldest;
+    dropping.sampling.temperature = 0;
+    dropping.max_tokens = 150;
+    dropping.ignore_end = true;
+    bool has_dropped = false;
+    GenerationEvents events;
+    events.on_dropped = [&](const DroppedTurns&) { has_dropped = true; };
+    driver.submit(dropping, events);
+    while (driver.session().kv.num_available() > 1) driver.step();
+    driver.submit(greedy_request(letters('b', 40), 20));
+    while (!has_dropped) {
+        CHECK(driver.scheduler().num_active() == 1);
+        driver.step();
+    }
+    driver.step();
+    CHECK(driver.scheduler().num_active() == 2);
+    driver.run();
+    CHECK(driver.results[0]->reason == StopReason::max_tokens);
+    CHECK(driver.results[1]->tokens == expected_greedy(letters('b', 40), 20));
+}

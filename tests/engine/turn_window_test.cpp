@@ -175,6 +175,29 @@ TEST_CASE("TurnWindow: what is to be summarised is cut until it fits", "[engine]
     CHECK(none.error().code == ErrorCode::limit_exceeded);
 }
 
+TEST_CASE("TurnWindow: a summary is told of the calls of tools", "[engine][quick]") {
+    const ModelText text = make_text();
+    auto messages = long_talk(2);
+    messages[2].content = "";
+    messages[2].tool_calls = {
+        {.id = "call00000", .name = "look_up", .arguments_json = R"({"what": "tides"})"},
+        {.id = "call00001", .name = "", .text = "<call>broken", .problem = "no name"}};
+    messages.insert(messages.begin() + 3,
+                    {.role = "tool", .content = "High at noon", .name = "look_up"});
+    TurnWindow window(request_of(messages), text);
+    REQUIRE(window.drop_to(100'000).ok());
+    const std::string prompt = text_of(text, window.make_summary_prompt(1000, 20).value());
+    CHECK(prompt.find("Assistant: look_up({\"what\": \"tides\"})\n<call>broken\n\n"
+                      "Result of look_up: High at noon\n\n---") != std::string::npos);
+    // They are cut like other text.
+    messages[2].tool_calls[0].arguments_json = R"({"what": ")" + std::string(5000, 'x') + R"("})";
+    TurnWindow longer(request_of(messages), text);
+    REQUIRE(longer.drop_to(100'000).ok());
+    const auto cut = longer.make_summary_prompt(600, 20);
+    REQUIRE(cut.ok());
+    CHECK(text_of(text, *cut).find("x ...") != std::string::npos);
+}
+
 TEST_CASE("TurnWindow: the summary's template is told not to think", "[engine][quick]") {
     const ModelText text = make_text(
         "{% if enable_thinking is defined %}{{ enable_thinking }}{% endif %}{{ topic }}"
@@ -186,13 +209,37 @@ TEST_CASE("TurnWindow: the summary's template is told not to think", "[engine][q
     CHECK(text_of(text, window.make_prompt().value()).find("Truecats") != std::string::npos);
     CHECK(text_of(text, window.make_summary_prompt(1000, 20).value()).find("Falsecats") !=
           std::string::npos);
+    // Some templates have another name for it.
+    const ModelText other = make_text(
+        "{% if not thinking is defined %}{% set thinking = false %}{% endif %}"
+        "{% if thinking %}aloud{% endif %}{% for m in messages %}<user>{{ m.content }}{% endfor "
+        "%}");
+    request.template_kwargs_json = R"({"thinking": true})";
+    TurnWindow aloud(request, other);
+    REQUIRE(aloud.drop_to(100'000).ok());
+    CHECK(text_of(other, aloud.make_prompt().value()).find("aloud") != std::string::npos);
+    CHECK(text_of(other, aloud.make_summary_prompt(1000, 20).value()).find("aloud") ==
+          std::string::npos);
 }
 
-TEST_CASE("clean_summary: thoughts and white space are left away", "[engine][quick]") {
+TEST_CASE("TurnWindow: variables that are nested too deeply are left to the template",
+          "[engine][quick]") {
+    const ModelText text =
+        make_text("{{ enable_thinking }}{% for m in messages %}<user>{{ m.content }}{% endfor %}");
+    GenerationRequest request = request_of(long_talk(2));
+    for (const size_t depth : {300u, 1'000'000u}) {
+        request.template_kwargs_json =
+            "{\"a\": " + std::string(depth, '[') + std::string(depth, ']') + "}";
+        TurnWindow deep(request, text);
+        const auto dropped = deep.drop_to(100'000);
+        REQUIRE_FALSE(dropped.ok());
+        CHECK(dropped.error().message().find("200 levels") != std::string::npos);
+        CHECK_FALSE(deep.make_summary_prompt(1000, 20).ok());
+    }
+}
+
+TEST_CASE("clean_summary: white space and half a sentence are left away", "[engine][quick]") {
     CHECK(clean_summary("  a b \n", false) == "a b");
-    CHECK(clean_summary("<think>hm</think>\n\nThey met.", false) == "They met.");
-    CHECK(clean_summary("They met.<think>hm", false) == "They met.");
-    CHECK(clean_summary("<think>without an end", false) == "");
     CHECK(clean_summary(" \n\t", false) == "");
     CHECK(clean_summary("", false) == "");
     CHECK(clean_summary("They met. They spo", false) == "They met. They spo");

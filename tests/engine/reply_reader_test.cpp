@@ -215,6 +215,17 @@ TEST_CASE_METHOD(Fixture, "Engine: tool calls are told and go back through the t
               "</tool_call><end><tool>3 for call00000 of add<end><assistant>");
     // Ids go on from those of the conversation.
     CHECK(run(request).tool_calls.at(0).id == "call00001");
+    // Whatever came before them has been dropped, and whoever gave them.
+    request.messages[1].tool_calls[0].id = "call00041";
+    request.messages[2].tool_call_id = "call00041";
+    CHECK(run(request).tool_calls.at(0).id == "call00042");
+    request.messages[2].tool_call_id = "call00077";
+    CHECK(run(request).tool_calls.at(0).id == "call00078");
+    for (const char* foreign : {"Call00090", "call000090", "call0009", "call9999x", "90", ""}) {
+        request.messages[2].tool_call_id = foreign;
+        CHECK(run(request).tool_calls.at(0).id == "call00042");
+    }
+    request.messages[2].tool_call_id = "call00041";
 
     request.messages[1].tool_calls[0].arguments_json = "{";
     CHECK(run(request).error.has_value());
