@@ -30,6 +30,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
       m_composer(new Composer(this)),
       m_presetButton(new PresetButton),
       m_notice(new NoticeBar(this)),
+      m_announcer(new Announcer(this)),
       m_draftTimer(new QTimer(this)),
       m_budgetTimer(new QTimer(this)) {
     auto* layout = new QVBoxLayout(this);
@@ -76,9 +77,11 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
 }
 
 void ChatPage::connectSession() {
-    auto* announcer = new Announcer(this);
-    connect(&m_session, &ChatSession::textStreamed, announcer, &Announcer::read);
-    connect(&m_session, &ChatSession::replyEnded, announcer, &Announcer::finish);
+    connect(&m_session, &ChatSession::textStreamed, m_announcer, &Announcer::read);
+    connect(&m_session, &ChatSession::replyEnded, m_announcer, [this](const Turn& reply) {
+        m_announcer->finish();
+        m_announcer->say(reply.error);
+    });
     connect(&m_session, &ChatSession::turnsReset, this, [this] {
         m_view->setTurns(m_session.turns());
         m_budgetTimer->start();
@@ -141,6 +144,7 @@ void ChatPage::setReady(bool isReady, const QString& reason) {
 
 void ChatPage::showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions) {
     m_notice->show(text, actions);
+    m_announcer->say(text());
 }
 
 void ChatPage::showNotice(const QString& text) {

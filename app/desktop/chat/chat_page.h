@@ -11,6 +11,7 @@ class QTimer;
 
 namespace hokku::desktop {
 
+class Announcer;
 class ChatView;
 class Composer;
 class PresetButton;
@@ -54,6 +55,7 @@ class ChatPage : public QWidget {
     Composer* m_composer;
     PresetButton* m_presetButton;
     NoticeBar* m_notice;
+    Announcer* m_announcer;
     QTimer* m_draftTimer;
     QTimer* m_budgetTimer;  ///< Whatever changes at once, the tokens are counted once.
     MessageId m_edited = 0;

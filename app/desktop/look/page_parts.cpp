@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "look/page_parts.h"
 
+#include <QApplication>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -17,6 +18,10 @@ QScrollArea* makePageArea() {
     area->setWidgetResizable(true);
     area->setFrameShape(QFrame::NoFrame);
     area->setFocusPolicy(Qt::NoFocus);
+    // Also when the focus comes from outside of the area, which Qt does not see to.
+    QObject::connect(qApp, &QApplication::focusChanged, area, [area](QWidget*, QWidget* now) {
+        if (now != nullptr && area->isAncestorOf(now)) area->ensureWidgetVisible(now);
+    });
     return area;
 }
 

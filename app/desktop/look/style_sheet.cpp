@@ -54,6 +54,10 @@ QSplitter::handle { background: @hairline; }
 QProgressBar { border: none; border-radius: 2px; background: @hairline; max-height: 4px; text-align: center; }
 QProgressBar::chunk { background: @accent; border-radius: 2px; }
 QTreeView, QListView { border: none; background: transparent; outline: none; show-decoration-selected: 0; }
+#conversationTree, #searchResults { border: 1px solid transparent; border-radius: 8px; }
+#conversationTree:focus, #searchResults:focus { border-color: @accent; }
+QCheckBox { border: 1px solid transparent; border-radius: 4px; padding: 3px; }
+QCheckBox:focus { border-color: @accent; }
 QTreeView::branch { background: transparent; }
 QTreeView::item, QListView::item { padding: 6px 8px; border-radius: 8px; }
 QTreeView::item:hover, QListView::item:hover { background: @hairline; }

@@ -43,16 +43,8 @@
         <translation>Diese Antwort wird bearbeitet; nach dem Senden steht die eigene Fassung neben ihr.</translation>
     </message>
     <message>
-        <source>The context is full: the model cannot read more of this conversation. Leave out its oldest turns, or begin a new chat.</source>
-        <translation>Der Kontext ist voll: Mehr von dieser Unterhaltung kann das Modell nicht lesen. Entweder fallen die ältesten Beiträge weg, oder ein neuer Chat beginnt.</translation>
-    </message>
-    <message>
         <source>Leave out the oldest</source>
         <translation>Älteste weglassen</translation>
-    </message>
-    <message>
-        <source>Dismiss</source>
-        <translation>Schließen</translation>
     </message>
     <message>
         <source>A quiet place to write</source>
@@ -62,12 +54,29 @@
         <source>Ask for a haiku, a letter, an idea. Everything stays on this machine.</source>
         <translation>Ein Haiku, ein Brief, eine Idee: Alles bleibt auf diesem Rechner.</translation>
     </message>
-</context>
-<context>
-    <name>hokku::desktop::ChatSession</name>
     <message>
-        <source>The context is full. The model no longer reads: %1</source>
-        <translation>Der Kontext ist voll. Nicht mehr gelesen wird: %1</translation>
+        <source>The model no longer reads the oldest turns; they stay in the conversation</source>
+        <translation>Das Modell liest die ältesten Beiträge nicht mehr; in der Unterhaltung bleiben sie stehen</translation>
+    </message>
+    <message>
+        <source>Summarise the oldest</source>
+        <translation>Älteste zusammenfassen</translation>
+    </message>
+    <message>
+        <source>The model reads a summary that it writes of the oldest turns</source>
+        <translation>Das Modell fasst die ältesten Beiträge zusammen und liest nur noch diese Zusammenfassung</translation>
+    </message>
+    <message>
+        <source>Enlarge the context</source>
+        <translation>Kontext vergrößern</translation>
+    </message>
+    <message>
+        <source>As far as the memory and the model allow; it costs memory and some speed</source>
+        <translation>So weit Speicher und Modell es zulassen; das kostet Speicher und etwas Tempo</translation>
+    </message>
+    <message>
+        <source>The context is full: the model cannot read more of this conversation.</source>
+        <translation>Der Kontext ist voll: Mehr von dieser Unterhaltung kann das Modell nicht lesen.</translation>
     </message>
 </context>
 <context>
@@ -149,6 +158,32 @@
     <message>
         <source>Context: %1</source>
         <translation>Kontext: %1</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ContextNotes</name>
+    <message>
+        <source>the beginning</source>
+        <translation>der Anfang</translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 and %n more</source>
+        <translation>
+            <numerusform>%1 und %n weiterer</numerusform>
+            <numerusform>%1 und %n weitere</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The context was full. No longer read: %1.</source>
+        <translation>Der Kontext war voll. Nicht mehr gelesen: %1.</translation>
+    </message>
+    <message>
+        <source>The context was full. Read as a summary: %1.</source>
+        <translation>Der Kontext war voll. Als Zusammenfassung gelesen: %1.</translation>
+    </message>
+    <message>
+        <source>The context was full and is now %1 tokens long.</source>
+        <translation>Der Kontext war voll und ist nun %1 Token lang.</translation>
     </message>
 </context>
 <context>
@@ -294,6 +329,14 @@
     <message>
         <source>A remark on the model: %1</source>
         <translation>Anmerkung zum Modell: %1</translation>
+    </message>
+    <message>
+        <source>the context cannot grow: the model goes up to %1 tokens (context): expected %2 tokens, as it is</source>
+        <translation>Der Kontext kann nicht wachsen: Das Modell reicht bis %1 Token, so bleibt es bei %2.</translation>
+    </message>
+    <message>
+        <source>the context cannot grow: %1 MiB of memory are available (context): expected %2 tokens, as it is</source>
+        <translation>Der Kontext kann nicht wachsen: Nur %1 MiB Speicher sind frei, so bleibt es bei %2 Token.</translation>
     </message>
 </context>
 <context>
@@ -566,6 +609,13 @@
     <message>
         <source>, paused</source>
         <translation>, angehalten</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::NoticeBar</name>
+    <message>
+        <source>Dismiss</source>
+        <translation>Schließen</translation>
     </message>
 </context>
 <context>
@@ -894,6 +944,30 @@
         <source>%1 cannot be written: %2</source>
         <translation>%1 lässt sich nicht schreiben: %2</translation>
     </message>
+    <message>
+        <source>Stop and ask me</source>
+        <translation>Anhalten und fragen</translation>
+    </message>
+    <message>
+        <source>Leave out the oldest turns</source>
+        <translation>Älteste Beiträge weglassen</translation>
+    </message>
+    <message>
+        <source>Summarise the oldest turns</source>
+        <translation>Älteste Beiträge zusammenfassen</translation>
+    </message>
+    <message>
+        <source>Enlarge it if the memory allows</source>
+        <translation>Vergrößern, wenn der Speicher reicht</translation>
+    </message>
+    <message>
+        <source>When the context is full</source>
+        <translation>Bei vollem Kontext</translation>
+    </message>
+    <message>
+        <source>What happens when a conversation is longer than the model can read; the chat says what was done</source>
+        <translation>Was geschieht, wenn eine Unterhaltung länger ist, als das Modell lesen kann; im Chat steht, was getan wurde</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::Sidebar</name>
@@ -1086,6 +1160,10 @@
     <message>
         <source>Note:</source>
         <translation>Hinweis:</translation>
+    </message>
+    <message>
+        <source>The summary: %1</source>
+        <translation>Die Zusammenfassung: %1</translation>
     </message>
 </context>
 <context>

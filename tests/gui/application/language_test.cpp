@@ -61,6 +61,8 @@ Texts collectTexts(QWidget& root) {
     QList<QWidget*> widgets = root.findChildren<QWidget*>();
     widgets.prepend(&root);
     for (QWidget* widget : widgets) {
+        // What was said to a screen reader is past.
+        if (widget->objectName() == QLatin1String("announcer")) continue;
         const QString place =
             QStringLiteral("%1 %2 %3")
                 .arg(number++)
