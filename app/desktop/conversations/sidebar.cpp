@@ -13,6 +13,7 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QSaveFile>
+#include <QSet>
 #include <QStackedWidget>
 #include <QTimer>
 #include <QToolButton>
@@ -223,7 +224,12 @@ void Sidebar::Private::search() {
     const Result<QVector<SearchHit>> hits = store.search(query);
     if (!check(hits)) return;
     results->clear();
+    // A title is mostly the beginning of the first message: one of them is enough.
+    QSet<QPair<ChatId, QString>> shown;
     for (const SearchHit& hit : *hits) {
+        const QPair<ChatId, QString> said(hit.chat, hit.snippet);
+        if (shown.contains(said)) continue;
+        shown.insert(said);
         auto* item = new QListWidgetItem(hit.title, results);
         item->setData(SearchDelegate::SnippetRole, hit.snippet);
         item->setData(ConversationModel::ChatIdRole, hit.chat);

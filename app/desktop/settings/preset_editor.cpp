@@ -76,6 +76,7 @@ PresetEditor::PresetEditor(PresetLibrary& library, Settings& settings)
     p.build();
     p.fillList();
     connect(&library, &PresetLibrary::listChanged, this, [&p] { p.fillList(); });
+    connect(&settings, &Settings::changed, this, [&p] { p.fillModels(); });
 }
 
 PresetEditor::~PresetEditor() = default;

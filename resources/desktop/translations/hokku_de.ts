@@ -351,6 +351,49 @@
     </message>
 </context>
 <context>
+    <name>hokku::desktop::HeaderBar</name>
+    <message>
+        <source>Show or hide the conversations</source>
+        <translation>Unterhaltungen ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>Neuer Chat</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Loading the model</source>
+        <translation>Das Modell wird geladen</translation>
+    </message>
+    <message>
+        <source>Where the model runs, with which instructions and how many threads</source>
+        <translation>Wo das Modell rechnet, mit welchem Befehlssatz und wie vielen Threads</translation>
+    </message>
+    <message>
+        <source>Device: %1</source>
+        <translation>Gerät: %1</translation>
+    </message>
+    <message>
+        <source>Loading…</source>
+        <translation>Lädt …</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>Modell wählen</translation>
+    </message>
+    <message>
+        <source>Model: %1</source>
+        <translation>Modell: %1</translation>
+    </message>
+</context>
+<context>
     <name>hokku::desktop::MainWindow</name>
     <message>
         <source>%1 cannot be loaded: %2</source>
@@ -373,24 +416,8 @@
         <translation>Das Modell wird geladen</translation>
     </message>
     <message>
-        <source>Loading…</source>
-        <translation>Lädt&#xa0;…</translation>
-    </message>
-    <message>
         <source>Choose a model first</source>
         <translation>Zuerst ein Modell wählen</translation>
-    </message>
-    <message>
-        <source>Choose a model</source>
-        <translation>Modell wählen</translation>
-    </message>
-    <message>
-        <source>Where the model runs, with which instructions and how many threads</source>
-        <translation>Wo das Modell rechnet, mit welchem Befehlssatz und wie vielen Threads</translation>
-    </message>
-    <message>
-        <source>Device: %1</source>
-        <translation>Gerät: %1</translation>
     </message>
     <message>
         <source>%1 is not a model (.gguf) and not a short text.</source>
@@ -401,28 +428,24 @@
         <translation>Temporärer Chat: hinterlässt keine Spur</translation>
     </message>
     <message>
-        <source>Show or hide the conversations</source>
-        <translation>Unterhaltungen ein- oder ausblenden</translation>
+        <source>The preset %1 is no longer there; %2 is used.</source>
+        <translation>Die Vorlage „%1“ gibt es nicht mehr; verwendet wird „%2“.</translation>
     </message>
     <message>
-        <source>New chat</source>
-        <translation>Neuer Chat</translation>
+        <source>This conversation belongs to the model %1, whose file is no longer there. The model that is loaded goes on with it.</source>
+        <translation>Zu dieser Unterhaltung gehört das Modell %1, dessen Datei es nicht mehr gibt. Das geladene Modell führt sie weiter.</translation>
     </message>
     <message>
-        <source>Settings</source>
-        <translation>Einstellungen</translation>
+        <source>This conversation belongs to the model %1.</source>
+        <translation>Zu dieser Unterhaltung gehört das Modell %1.</translation>
     </message>
     <message>
-        <source>Models</source>
-        <translation>Modelle</translation>
+        <source>Load it</source>
+        <translation>Laden</translation>
     </message>
     <message>
-        <source>Loading the model</source>
-        <translation>Das Modell wird geladen</translation>
-    </message>
-    <message>
-        <source>Model: %1</source>
-        <translation>Modell: %1</translation>
+        <source>No model can be loaded: %1</source>
+        <translation>Kein Modell lässt sich laden: %1</translation>
     </message>
 </context>
 <context>
@@ -619,6 +642,140 @@
     </message>
 </context>
 <context>
+    <name>hokku::desktop::PresetButton</name>
+    <message>
+        <source>Edit presets…</source>
+        <translation>Vorlagen bearbeiten …</translation>
+    </message>
+    <message>
+        <source>Preset: %1</source>
+        <translation>Vorlage: %1</translation>
+    </message>
+    <message>
+        <source>How the replies of this conversation are written</source>
+        <translation>Wie die Antworten in dieser Unterhaltung entstehen</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::PresetEditor</name>
+    <message>
+        <source>All sampling values</source>
+        <translation>Alle Werte der Wortwahl</translation>
+    </message>
+    <message>
+        <source>Every way to choose words that the engine knows, for experts</source>
+        <translation>Alle Arten der Wortwahl, die es gibt, für Fachleute</translation>
+    </message>
+    <message>
+        <source>Preset</source>
+        <translation>Vorlage</translation>
+    </message>
+    <message>
+        <source>Used for new chats; every chat can have another one</source>
+        <translation>Gilt für neue Chats; jeder Chat kann eine andere haben</translation>
+    </message>
+    <message>
+        <source>System prompt</source>
+        <translation>Systemprompt</translation>
+    </message>
+    <message>
+        <source>What the model is told before every conversation</source>
+        <translation>Was dem Modell vor jeder Unterhaltung gesagt wird</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>The model that is loaded when the preset is chosen</source>
+        <translation>Das Modell, das mit dieser Vorlage geladen wird</translation>
+    </message>
+    <message>
+        <source>until it ends</source>
+        <translation>bis sie endet</translation>
+    </message>
+    <message>
+        <source>Longest reply</source>
+        <translation>Längste Antwort</translation>
+    </message>
+    <message>
+        <source>In tokens; most words are one or two</source>
+        <translation>In Token; die meisten Wörter sind ein oder zwei</translation>
+    </message>
+    <message>
+        <source>no limit</source>
+        <translation>ohne Grenze</translation>
+    </message>
+    <message>
+        <source>Longest thought</source>
+        <translation>Längstes Nachdenken</translation>
+    </message>
+    <message>
+        <source>For models that think before they answer, in tokens; then the answer begins. 0: no thoughts.</source>
+        <translation>Für Modelle, die vor der Antwort nachdenken, in Token; danach beginnt die Antwort. 0: kein Nachdenken.</translation>
+    </message>
+    <message>
+        <source>DRY breakers</source>
+        <translation>DRY-Trenner</translation>
+    </message>
+    <message>
+        <source>Texts across which no run reaches, separated by spaces; \n is a new line, \s a space</source>
+        <translation>Texte, über die keine Folge hinausreicht, durch Leerzeichen getrennt; \n ist eine neue Zeile, \s ein Leerzeichen</translation>
+    </message>
+    <message>
+        <source>Order</source>
+        <translation>Reihenfolge</translation>
+    </message>
+    <message>
+        <source>The order in which the values take effect. Drag a step, or move it with Alt and the arrow keys; a step without a tick does nothing.</source>
+        <translation>In welcher Reihenfolge die Werte wirken. Schritte lassen sich ziehen oder mit Alt und den Pfeiltasten verschieben; ein Schritt ohne Haken wirkt nicht.</translation>
+    </message>
+    <message>
+        <source>Save as…</source>
+        <translation>Speichern unter …</translation>
+    </message>
+    <message>
+        <source>Import…</source>
+        <translation>Importieren …</translation>
+    </message>
+    <message>
+        <source>Export…</source>
+        <translation>Exportieren …</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>any</source>
+        <translation>beliebig</translation>
+    </message>
+    <message>
+        <source>Save the preset</source>
+        <translation>Vorlage speichern</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>Import a preset</source>
+        <translation>Vorlage importieren</translation>
+    </message>
+    <message>
+        <source>Presets (*.json)</source>
+        <translation>Vorlagen (*.json)</translation>
+    </message>
+    <message>
+        <source>Export the preset</source>
+        <translation>Vorlage exportieren</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2</source>
+        <translation>%1 lässt sich nicht schreiben: %2</translation>
+    </message>
+</context>
+<context>
     <name>hokku::desktop::Presets</name>
     <message>
         <source>Standard</source>
@@ -690,10 +847,6 @@
         <translation>Top-k</translation>
     </message>
     <message>
-        <source>Only this many of the most likely words are considered. 0: no limit.</source>
-        <translation>Nur so viele der wahrscheinlichsten Wörter kommen in Frage. 0: ohne Grenze.</translation>
-    </message>
-    <message>
         <source>Top-p</source>
         <translation>Top-p</translation>
     </message>
@@ -706,10 +859,6 @@
         <translation>Min-p</translation>
     </message>
     <message>
-        <source>Words less likely than this share of the best one are left out. 0: none is.</source>
-        <translation>Wörter, die nicht einmal diesen Anteil des besten erreichen, fallen weg. 0: keines.</translation>
-    </message>
-    <message>
         <source>Repeat penalty</source>
         <translation>Wiederholungsstrafe</translation>
     </message>
@@ -720,10 +869,6 @@
     <message>
         <source>Repeat window</source>
         <translation>Wiederholungsfenster</translation>
-    </message>
-    <message>
-        <source>How many words back a repetition counts. 0: off; -1: the whole text.</source>
-        <translation>Wie viele Wörter zurück eine Wiederholung zählt. 0: aus; -1: im ganzen Text.</translation>
     </message>
     <message>
         <source>Frequency penalty</source>
@@ -740,6 +885,174 @@
     <message>
         <source>Makes a word less likely once it was used at all. 0: off.</source>
         <translation>Macht ein Wort unwahrscheinlicher, sobald es überhaupt vorkam. 0: aus.</translation>
+    </message>
+    <message>
+        <source>Only this many of the most likely words are considered.</source>
+        <translation>Nur so viele der wahrscheinlichsten Wörter kommen in Frage.</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>aus</translation>
+    </message>
+    <message>
+        <source>Words less likely than this share of the best one are left out.</source>
+        <translation>Wörter, die nicht einmal diesen Anteil des besten erreichen, fallen weg.</translation>
+    </message>
+    <message>
+        <source>Typical</source>
+        <translation>Typisch</translation>
+    </message>
+    <message>
+        <source>Keeps the words that are about as surprising as one expects here, up to this share of the odds: neither the obvious nor the odd ones. 1: all.</source>
+        <translation>Behält Wörter, die etwa so überraschend sind, wie hier zu erwarten ist, bis zu diesem Anteil der Wahrscheinlichkeit: weder die naheliegenden noch die abwegigen. 1: alle.</translation>
+    </message>
+    <message>
+        <source>Top-n-sigma</source>
+        <translation>Top-n-Sigma</translation>
+    </message>
+    <message>
+        <source>Keeps words whose raw score is within this many standard deviations of the best one. Unlike the others it does not depend on the temperature.</source>
+        <translation>Behält Wörter, deren Rohwert höchstens so viele Standardabweichungen unter dem besten liegt. Anders als die übrigen hängt das nicht von der Temperatur ab.</translation>
+    </message>
+    <message>
+        <source>How many words back a repetition counts for this and the next two. 0: off.</source>
+        <translation>Wie viele Wörter zurück eine Wiederholung zählt, hier und bei den beiden nächsten. 0: aus.</translation>
+    </message>
+    <message>
+        <source>the whole text</source>
+        <translation>im ganzen Text</translation>
+    </message>
+    <message>
+        <source>DRY strength</source>
+        <translation>DRY-Stärke</translation>
+    </message>
+    <message>
+        <source>“Don’t repeat yourself”: keeps the model from writing the same run of words again. 0.8 is usual.</source>
+        <translation>„Don’t repeat yourself“: bewahrt das Modell davor, dieselbe Wortfolge noch einmal zu schreiben. Üblich ist 0,8.</translation>
+    </message>
+    <message>
+        <source>DRY growth</source>
+        <translation>DRY-Zuwachs</translation>
+    </message>
+    <message>
+        <source>How much harder it gets with each further word of the run.</source>
+        <translation>Wie viel schwerer es mit jedem weiteren Wort der Folge wird.</translation>
+    </message>
+    <message>
+        <source>DRY free length</source>
+        <translation>DRY-Freilänge</translation>
+    </message>
+    <message>
+        <source>Runs up to this many words may come again.</source>
+        <translation>Folgen bis zu dieser Länge dürfen wiederkommen.</translation>
+    </message>
+    <message>
+        <source>DRY window</source>
+        <translation>DRY-Fenster</translation>
+    </message>
+    <message>
+        <source>How many words back runs are looked for. 0: off.</source>
+        <translation>Wie viele Wörter zurück nach Folgen gesucht wird. 0: aus.</translation>
+    </message>
+    <message>
+        <source>Temperature range</source>
+        <translation>Temperaturspanne</translation>
+    </message>
+    <message>
+        <source>The temperature goes up and down by this much: lower where the model is sure, higher where many words would do.</source>
+        <translation>Um so viel schwankt die Temperatur: tiefer, wo das Modell sicher ist, höher, wo viele Wörter passen.</translation>
+    </message>
+    <message>
+        <source>Range exponent</source>
+        <translation>Spannenexponent</translation>
+    </message>
+    <message>
+        <source>How the temperature follows how unsure the model is. 1: evenly.</source>
+        <translation>Wie die Temperatur der Unsicherheit des Modells folgt. 1: gleichmäßig.</translation>
+    </message>
+    <message>
+        <source>XTC probability</source>
+        <translation>XTC-Häufigkeit</translation>
+    </message>
+    <message>
+        <source>“Exclude top choices”: how often the most likely words are left out where others would do as well. Less expected, still sensible.</source>
+        <translation>„Exclude top choices“: wie oft die wahrscheinlichsten Wörter wegfallen, wo andere ebenso passen. Weniger erwartbar, aber sinnvoll.</translation>
+    </message>
+    <message>
+        <source>XTC threshold</source>
+        <translation>XTC-Schwelle</translation>
+    </message>
+    <message>
+        <source>The odds from which a word counts as a top choice. Above 0.5: none does.</source>
+        <translation>Ab welcher Wahrscheinlichkeit ein Wort zu den ersten zählt. Über 0,5: keines.</translation>
+    </message>
+    <message>
+        <source>Version</source>
+        <translation>Version</translation>
+    </message>
+    <message>
+        <source>Mirostat keeps the text evenly surprising, in place of the values of “Words to choose from” and XTC. 1 or 2; 2 is the simpler one.</source>
+        <translation>Mirostat hält den Text gleichmäßig überraschend, anstelle der Werte unter „Wörter zur Wahl“ und XTC. 1 oder 2; 2 ist die einfachere.</translation>
+    </message>
+    <message>
+        <source>Surprise</source>
+        <translation>Überraschung</translation>
+    </message>
+    <message>
+        <source>How surprising, in bits a word. Low: focused; high: varied.</source>
+        <translation>Wie überraschend, in Bit je Wort. Niedrig: straff; hoch: abwechslungsreich.</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>Lernrate</translation>
+    </message>
+    <message>
+        <source>How fast it corrects itself.</source>
+        <translation>Wie schnell es sich korrigiert.</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Startwert</translation>
+    </message>
+    <message>
+        <source>The same seed, message and model give the same reply again.</source>
+        <translation>Gleicher Startwert, gleiche Nachricht und gleiches Modell geben wieder dieselbe Antwort.</translation>
+    </message>
+    <message>
+        <source>at random</source>
+        <translation>zufällig</translation>
+    </message>
+    <message>
+        <source>Words to choose from</source>
+        <translation>Wörter zur Wahl</translation>
+    </message>
+    <message>
+        <source>Repetition</source>
+        <translation>Wiederholung</translation>
+    </message>
+    <message>
+        <source>Variety</source>
+        <translation>Abwechslung</translation>
+    </message>
+    <message>
+        <source>Mirostat</source>
+        <translation>Mirostat</translation>
+    </message>
+    <message>
+        <source>Order and chance</source>
+        <translation>Reihenfolge und Zufall</translation>
+    </message>
+    <message>
+        <source>Penalties of repetition</source>
+        <translation>Wiederholungsstrafen</translation>
+    </message>
+    <message>
+        <source>DRY</source>
+        <translation>DRY</translation>
+    </message>
+    <message>
+        <source>XTC</source>
+        <translation>XTC</translation>
     </message>
 </context>
 <context>
@@ -799,50 +1112,6 @@
     <message>
         <source>A preset is a system prompt with sampling values. Changes hold for the next replies; save them under a name to keep them.</source>
         <translation>Eine Vorlage ist ein Systemprompt mit Werten für die Wortwahl. Änderungen gelten für die nächsten Antworten; unter einem Namen gespeichert bleiben sie erhalten.</translation>
-    </message>
-    <message>
-        <source>Preset</source>
-        <translation>Vorlage</translation>
-    </message>
-    <message>
-        <source>Used for new chats and the next replies</source>
-        <translation>Gilt für neue Chats und die nächsten Antworten</translation>
-    </message>
-    <message>
-        <source>System prompt</source>
-        <translation>Systemprompt</translation>
-    </message>
-    <message>
-        <source>What the model is told before every conversation</source>
-        <translation>Was dem Modell vor jeder Unterhaltung gesagt wird</translation>
-    </message>
-    <message>
-        <source>until it ends</source>
-        <translation>bis sie endet</translation>
-    </message>
-    <message>
-        <source>Longest reply</source>
-        <translation>Längste Antwort</translation>
-    </message>
-    <message>
-        <source>In tokens; most words are one or two</source>
-        <translation>In Token; die meisten Wörter sind ein oder zwei</translation>
-    </message>
-    <message>
-        <source>Save as…</source>
-        <translation>Speichern unter&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Import…</source>
-        <translation>Importieren&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Export…</source>
-        <translation>Exportieren&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Delete</source>
-        <translation>Löschen</translation>
     </message>
     <message>
         <source>Engine</source>
@@ -917,34 +1186,6 @@
         <translation>Ordner öffnen</translation>
     </message>
     <message>
-        <source>Save the preset</source>
-        <translation>Vorlage speichern</translation>
-    </message>
-    <message>
-        <source>Name</source>
-        <translation>Name</translation>
-    </message>
-    <message>
-        <source>Import a preset</source>
-        <translation>Vorlage importieren</translation>
-    </message>
-    <message>
-        <source>Presets (*.json)</source>
-        <translation>Vorlagen (*.json)</translation>
-    </message>
-    <message>
-        <source>%1 cannot be read: %2</source>
-        <translation>%1 lässt sich nicht lesen: %2</translation>
-    </message>
-    <message>
-        <source>Export the preset</source>
-        <translation>Vorlage exportieren</translation>
-    </message>
-    <message>
-        <source>%1 cannot be written: %2</source>
-        <translation>%1 lässt sich nicht schreiben: %2</translation>
-    </message>
-    <message>
         <source>Stop and ask me</source>
         <translation>Anhalten und fragen</translation>
     </message>
@@ -967,6 +1208,10 @@
     <message>
         <source>What happens when a conversation is longer than the model can read; the chat says what was done</source>
         <translation>Was geschieht, wenn eine Unterhaltung länger ist, als das Modell lesen kann; im Chat steht, was getan wurde</translation>
+    </message>
+    <message>
+        <source>Conversations</source>
+        <translation>Unterhaltungen</translation>
     </message>
 </context>
 <context>

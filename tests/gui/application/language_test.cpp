@@ -154,8 +154,8 @@ void checkSwitch(WindowFixture& f, Language& language) {
         if (!after.removeOne(text)) continue;
         before.removeOne(text);
     }
-    CHECK(before.isEmpty());
-    CHECK(after.isEmpty());
+    CHECK(before.join(QLatin1Char('|')).toStdString() == "");
+    CHECK(after.join(QLatin1Char('|')).toStdString() == "");
 }
 
 }  // namespace
