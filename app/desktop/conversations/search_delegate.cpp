@@ -16,7 +16,7 @@ struct Snippet {
     QVector<QTextLayout::FormatRange> matches;
 };
 
-Snippet readSnippet(const QString& marked) {
+Snippet readSnippet(const QString& marked, const QColor& matchColor) {
     Snippet snippet;
     qsizetype begin = 0;
     for (const QChar c : marked) {
@@ -24,7 +24,7 @@ Snippet readSnippet(const QString& marked) {
             begin = snippet.text.size();
         } else if (c == QChar(0xE001)) {
             QTextCharFormat format;
-            format.setForeground(Theme::instance().colors().accent);
+            format.setForeground(matchColor);
             format.setFontWeight(QFont::DemiBold);
             snippet.matches.append(
                 {static_cast<int>(begin), static_cast<int>(snippet.text.size() - begin), format});
@@ -54,7 +54,10 @@ void SearchDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     painter->drawText(area, Qt::AlignLeft | Qt::AlignTop,
                       metrics.elidedText(index.data().toString(), Qt::ElideRight, area.width()));
 
-    const Snippet snippet = readSnippet(index.data(SnippetRole).toString());
+    // On a ground of its own only the ink is read well.
+    const bool hasGround = option.state & (QStyle::State_Selected | QStyle::State_MouseOver);
+    const Snippet snippet =
+        readSnippet(index.data(SnippetRole).toString(), hasGround ? colors.ink : colors.accent);
     QFont font = option.font;
     font.setPointSizeF(font.pointSizeF() * 0.9);
     QTextLayout layout(snippet.text, font);
@@ -62,7 +65,7 @@ void SearchDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     QTextOption direction;
     direction.setTextDirection(snippet.text.isRightToLeft() ? Qt::RightToLeft : Qt::LeftToRight);
     layout.setTextOption(direction);
-    painter->setPen(colors.faint);
+    painter->setPen(hasGround ? colors.ink : colors.faint);
     layout.beginLayout();
     qreal y = area.top() + metrics.lineSpacing() + 2;
     for (int i = 0; i < kSnippetLines; ++i) {
