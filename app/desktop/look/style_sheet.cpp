@@ -56,10 +56,6 @@ QProgressBar::chunk { background: @accent; border-radius: 2px; }
 QTreeView, QListView { border: none; background: transparent; outline: none; show-decoration-selected: 0; }
 #conversationTree, #searchResults { border: 1px solid transparent; border-radius: 8px; }
 #conversationTree:focus, #searchResults:focus { border-color: @accent; }
-QCheckBox { border: 1px solid transparent; border-radius: 4px; padding: 3px; }
-QCheckBox:focus { border-color: @accent; }
-QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid @faint; border-radius: 4px; background: @ground; }
-QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(:/icons/@check); }
 QTreeView::branch { background: transparent; }
 QTreeView::item, QListView::item { padding: 6px 8px; border-radius: 8px; }
 QTreeView::item:hover, QListView::item:hover { background: @hairline; }
@@ -81,9 +77,6 @@ QTreeView::item:selected, QListView::item:selected { background: @selection; col
                                                ? QLatin1String("dark")
                                                : QLatin1String("light"));
     for (const auto& [name, color] : names) sheet.replace(QLatin1String(name), color.name());
-    const bool isDark = c.onAccent.lightness() < c.accent.lightness();
-    sheet.replace(QLatin1String("@check"),
-                  isDark ? QLatin1String("check-dark.svg") : QLatin1String("check-light.svg"));
     return sheet;
 }
 

@@ -382,7 +382,7 @@
     </message>
     <message>
         <source>Loading…</source>
-        <translation>Lädt …</translation>
+        <translation>Lädt&#xa0;…</translation>
     </message>
     <message>
         <source>Choose a model</source>
@@ -642,10 +642,17 @@
     </message>
 </context>
 <context>
+    <name>hokku::desktop::Notifier</name>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+</context>
+<context>
     <name>hokku::desktop::PresetButton</name>
     <message>
         <source>Edit presets…</source>
-        <translation>Vorlagen bearbeiten …</translation>
+        <translation>Vorlagen bearbeiten&#xa0;…</translation>
     </message>
     <message>
         <source>Preset: %1</source>
@@ -732,15 +739,15 @@
     </message>
     <message>
         <source>Save as…</source>
-        <translation>Speichern unter …</translation>
+        <translation>Speichern unter&#xa0;…</translation>
     </message>
     <message>
         <source>Import…</source>
-        <translation>Importieren …</translation>
+        <translation>Importieren&#xa0;…</translation>
     </message>
     <message>
         <source>Export…</source>
-        <translation>Exportieren …</translation>
+        <translation>Exportieren&#xa0;…</translation>
     </message>
     <message>
         <source>Delete</source>
@@ -830,6 +837,17 @@
     <message>
         <source>first token after %1 s</source>
         <translation>erstes Token nach %1 s</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::ReplyWatch</name>
+    <message>
+        <source>The reply failed</source>
+        <translation>Die Antwort ist gescheitert</translation>
+    </message>
+    <message>
+        <source>The reply is finished</source>
+        <translation>Die Antwort ist fertig</translation>
     </message>
 </context>
 <context>
@@ -1102,10 +1120,6 @@
         <translation>Die der App; Modelle antworten in der Sprache, in der sie gefragt werden</translation>
     </message>
     <message>
-        <source>Tell me when a reply has ended while I am elsewhere</source>
-        <translation>Melden, wenn eine Antwort fertig ist und Hokku im Hintergrund liegt</translation>
-    </message>
-    <message>
         <source>How replies are written</source>
         <translation>Wie Antworten entstehen</translation>
     </message>
@@ -1212,6 +1226,22 @@
     <message>
         <source>Conversations</source>
         <translation>Unterhaltungen</translation>
+    </message>
+    <message>
+        <source>Tell me when a long reply has ended while I am elsewhere</source>
+        <translation>Melden, wenn eine lange Antwort fertig ist und Hokku im Hintergrund liegt</translation>
+    </message>
+    <message>
+        <source>By a notification of the desktop, with the title of the conversation</source>
+        <translation>Durch eine Benachrichtigung mit dem Titel der Unterhaltung</translation>
+    </message>
+    <message>
+        <source>Stay in the tray when the window is closed</source>
+        <translation>Beim Schließen des Fensters im Infobereich bleiben</translation>
+    </message>
+    <message>
+        <source>Replies go on, and the model stays loaded, until Hokku is quit</source>
+        <translation>Antworten laufen weiter, und das Modell bleibt geladen, bis Hokku beendet wird</translation>
     </message>
 </context>
 <context>
@@ -1409,6 +1439,21 @@
     <message>
         <source>The summary: %1</source>
         <translation>Die Zusammenfassung: %1</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::Tray</name>
+    <message>
+        <source>Show Hokku</source>
+        <translation>Hokku zeigen</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>Neuer Chat</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>Beenden</translation>
     </message>
 </context>
 <context>
