@@ -135,7 +135,7 @@ void MarkdownChunks::scanLine(qsizetype end) {
             m_previousLine.clear();
             isBlockEnd = wasOpen && isFence && m_itemContents.isEmpty();
         } else {
-            scanTable(line);
+            if (!scanLink(line)) scanTable(line);
             isBlockEnd = !m_isInList && isHeading(QStringView(line).mid(ink));
         }
     }
@@ -144,9 +144,23 @@ void MarkdownChunks::scanLine(qsizetype end) {
     m_isHeadDone = false;
     // Nothing can go on behind a heading or a fence that was closed: the next line is a new block.
     if (isBlockEnd) {
+        m_previousLine.clear();
         m_isInList = false;
         m_isAfterBlank = true;
     }
+}
+
+/// A definition begins a block, or follows another one.
+bool MarkdownChunks::scanLink(const QString& line) {
+    if (!m_previousLine.isEmpty()) return false;
+    const auto definition = parseLinkDefinition(line);
+    if (definition) m_links.add(*definition);
+    return definition.has_value();
+}
+
+void MarkdownChunks::close() {
+    const QString line = m_source.mid(m_lineBegin);
+    if (!m_isQuote && !m_fence.isOpen()) scanLink(line);
 }
 
 void MarkdownChunks::scanTable(const QString& line) {

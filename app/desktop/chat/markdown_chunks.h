@@ -6,6 +6,8 @@
 #include <QString>
 #include <QVector>
 
+#include "chat/markdown_links.h"
+
 namespace hokku::desktop {
 
 /// How a chunk goes on from the one before it, when a long block had to be cut.
@@ -39,6 +41,10 @@ class MarkdownChunks {
     [[nodiscard]] const QString& source() const { return m_source; }
     [[nodiscard]] const QVector<MarkdownChunk>& chunks() const { return m_chunks; }
     [[nodiscard]] QString text(qsizetype chunk) const;
+    /// Addresses of reference links, which any chunk may use.
+    [[nodiscard]] const LinkDefinitions& links() const { return m_links; }
+    /// Nothing more comes: what stands on the last line counts, too.
+    void close();
 
     /// From this many characters on, a chunk ends at the next line, item or row.
     static constexpr qsizetype kLongChunk = 3000;
@@ -59,6 +65,7 @@ class MarkdownChunks {
     [[nodiscard]] qsizetype headEnd() const;
     void scanHead(qsizetype end);
     void scanLine(qsizetype end);
+    bool scanLink(const QString& line);
     void scanTable(const QString& line);
     bool scanFence(const QString& line, qsizetype indent);
     void cutLongLine(qsizetype end);
@@ -76,7 +83,8 @@ class MarkdownChunks {
     QVector<qsizetype> m_itemContents;  ///< Where the text of the open items begins.
     Fence m_fence;
     QString m_previousLine;  ///< Empty at the start of a block.
-    QString m_tableHead;     ///< Head and delimiter rows; empty outside of tables.
+    LinkDefinitions m_links;
+    QString m_tableHead;  ///< Head and delimiter rows; empty outside of tables.
 };
 
 }  // namespace hokku::desktop

@@ -8,6 +8,7 @@
 
 #include "chat/markdown_entities.h"
 #include "chat/markdown_lines.h"
+#include "chat/markdown_links.h"
 #include "chat/markdown_math.h"
 
 namespace hokku::desktop {
@@ -422,9 +423,9 @@ void RichText::append(const QString& more, quint8 style, const QString& link) {
 }
 
 QVector<RichBlock> parseMarkdown(const MarkdownChunk& chunk, const QString& text, bool isCutInCode,
-                                 MarkdownContext& context) {
+                                 MarkdownContext& context, const QString& links) {
     QStringList formulas;
-    const QByteArray utf8 = shieldMarkdown(chunk.prefix + text, formulas).toUtf8();
+    const QByteArray utf8 = (links + shieldMarkdown(chunk.prefix + text, formulas)).toUtf8();
     BlockBuilder builder(chunk, isCutInCode, context, formulas);
     MD_PARSER parser{};
     parser.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS |
@@ -455,7 +456,8 @@ QVector<RichBlock> parseMarkdown(const MarkdownChunk& chunk, const QString& text
     const bool isContinuedCode = chunk.isInCode && status == 0;
     if (status == 0 && (!builder.blocks.isEmpty() || isContinuedCode || text.trimmed().isEmpty()))
         return builder.blocks;
-    return plainBlocks(text);
+    const QVector<RichBlock> definitions = definitionBlocks(text);
+    return definitions.isEmpty() ? plainBlocks(text) : definitions;
 }
 
 QVector<RichBlock> plainBlocks(const QString& text, quint8 style) {

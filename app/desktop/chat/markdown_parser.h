@@ -14,11 +14,13 @@ struct MarkdownContext {
     CodeHighlighter highlighter = CodeHighlighter();
 };
 
+/// `links` are definitions of links that stand in other chunks, and end with an empty line.
 /// `text` is that of the chunk without its prefix; `isCutInCode`: the next chunk goes on with the
 /// code block that this one ends in. `context` is that of the chunk before, and becomes that of
 /// this one. A text that is not blank never gives nothing.
 [[nodiscard]] QVector<RichBlock> parseMarkdown(const MarkdownChunk& chunk, const QString& text,
-                                               bool isCutInCode, MarkdownContext& context);
+                                               bool isCutInCode, MarkdownContext& context,
+                                               const QString& links = {});
 
 /// Plain text as blocks, one a line; very long lines are cut.
 [[nodiscard]] QVector<RichBlock> plainBlocks(const QString& text, quint8 style = 0);

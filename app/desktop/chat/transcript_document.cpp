@@ -39,6 +39,7 @@ TranscriptDocument::Entry::Entry(const Turn& source)
     : turn(source), thought(TurnTone::thought), content(contentTone(source)) {
     content.append(turn.content);
     thought.append(turn.thought);
+    if (turn.state != MessageState::streaming) content.close();
     turn.content.clear();
     turn.thought.clear();
 }
@@ -96,6 +97,7 @@ void TranscriptDocument::update(const Turn& turn) {
     entry.content.append(turn.content.mid(entry.content.source().size()));
     entry.thought.append(turn.thought.mid(entry.thought.source().size()));
     entry.turn = turn;
+    if (turn.state != MessageState::streaming) entry.content.close();
     entry.turn.content.clear();
     entry.turn.thought.clear();
     TurnWriter writer(m_document, m_formats);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chat/turn_section.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace hokku::desktop {
@@ -15,6 +16,12 @@ void TurnSection::append(const QString& text) {
     m_isDirty = true;
 }
 
+void TurnSection::close() {
+    if (m_tone == TurnTone::person) return;
+    m_chunks.close();
+    if (m_chunks.links().labels().size() > m_numLinks) m_isDirty = true;
+}
+
 const QString& TurnSection::source() const {
     return m_tone == TurnTone::person ? m_plain : m_chunks.source();
 }
@@ -24,6 +31,9 @@ void TurnSection::forgetLayout() {
     m_length = m_finished = 0;
     m_numFinished = 0;
     m_context = MarkdownContext();
+    m_contexts.clear();
+    m_unlinked.clear();
+    m_numLinks = 0;
     m_shown.clear();
     m_shownLengths.clear();
     m_isDirty = !isEmpty();
@@ -46,15 +56,40 @@ void TurnSection::layout(TurnWriter& writer, int position, QDeadlineTimer deadli
         m_length = std::accumulate(lengths.begin(), lengths.end(), 0);
         return;
     }
+    relink(writer, position);
     const qsizetype count = m_chunks.chunks().size();
     while (m_numFinished < count) {
+        const MarkdownContext before = m_context;
         layoutChunk(writer, position + m_finished, m_numFinished);
         if (m_numFinished + 1 == count) break;
+        m_contexts.append(before);
+        for (const QString& label : labelsIn(m_chunks.text(m_numFinished)))
+            if (!m_chunks.links().contains(label)) m_unlinked[label].append(m_numFinished);
         m_finished += m_lengths[m_numFinished++];
         m_shown.clear();
         m_shownLengths.clear();
         m_isDirty = deadline.hasExpired();
         if (m_isDirty) break;
+    }
+}
+
+/// Lays out those finished chunks anew whose links have got an address since.
+void TurnSection::relink(TurnWriter& writer, int position) {
+    const QStringList& labels = m_chunks.links().labels();
+    QVector<qsizetype> changed;
+    for (; m_numLinks < labels.size(); ++m_numLinks) changed += m_unlinked.take(labels[m_numLinks]);
+    std::sort(changed.begin(), changed.end());
+    changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+    for (const qsizetype chunk : changed) {
+        const int begin =
+            position + std::accumulate(m_lengths.begin(), m_lengths.begin() + chunk, 0);
+        writer.remove(begin, m_lengths[chunk]);
+        MarkdownContext context = m_contexts[chunk];
+        const QVector<int> lengths = writer.write(begin, parse(chunk, context), m_tone);
+        const int length = std::accumulate(lengths.begin(), lengths.end(), 0);
+        const int more = length - std::exchange(m_lengths[chunk], length);
+        m_length += more;
+        m_finished += more;
     }
 }
 
@@ -79,7 +114,10 @@ void TurnSection::layoutChunk(TurnWriter& writer, int position, qsizetype chunk)
 QVector<RichBlock> TurnSection::parse(qsizetype chunk, MarkdownContext& context) const {
     const QVector<MarkdownChunk>& chunks = m_chunks.chunks();
     const bool isCutInCode = chunk + 1 < chunks.size() && chunks[chunk + 1].isInCode;
-    return parseMarkdown(chunks[chunk], m_chunks.text(chunk), isCutInCode, context);
+    const QString text = m_chunks.text(chunk);
+    const LinkDefinitions& links = m_chunks.links();
+    const QString preamble = links.labels().isEmpty() ? QString() : links.preamble(labelsIn(text));
+    return parseMarkdown(chunks[chunk], text, isCutInCode, context, preamble);
 }
 
 QVector<TurnSection::Piece> TurnSection::pieces() const {

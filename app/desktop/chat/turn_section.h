@@ -17,6 +17,8 @@ class TurnSection {
 
     /// Text that layout() will show.
     void append(const QString& text);
+    /// Nothing more will be appended.
+    void close();
     /// As it was given, without carriage returns.
     [[nodiscard]] const QString& source() const;
     [[nodiscard]] bool isEmpty() const { return source().isEmpty(); }
@@ -38,6 +40,7 @@ class TurnSection {
     [[nodiscard]] QVector<Piece> pieces() const;
 
   private:
+    void relink(TurnWriter& writer, int position);
     void layoutChunk(TurnWriter& writer, int position, qsizetype chunk);
     [[nodiscard]] QVector<RichBlock> parse(qsizetype chunk, MarkdownContext& context) const;
 
@@ -47,11 +50,14 @@ class TurnSection {
     bool m_isDirty = false;
     QVector<int> m_lengths;  ///< Of the chunks in the document.
     int m_length = 0;
-    qsizetype m_numFinished = 0;  ///< Chunks that are laid out and final.
-    int m_finished = 0;           ///< Their characters.
-    MarkdownContext m_context;    ///< Behind them.
-    QVector<RichBlock> m_shown;   ///< Of the chunk after them.
-    QVector<int> m_shownLengths;  ///< By block.
+    qsizetype m_numFinished = 0;                    ///< Chunks that are laid out and final.
+    int m_finished = 0;                             ///< Their characters.
+    MarkdownContext m_context;                      ///< Behind them.
+    QVector<MarkdownContext> m_contexts;            ///< Before each of them.
+    QHash<QString, QVector<qsizetype>> m_unlinked;  ///< Of them, by labels without an address.
+    qsizetype m_numLinks = 0;                       ///< Addresses that they know of.
+    QVector<RichBlock> m_shown;                     ///< Of the chunk after them.
+    QVector<int> m_shownLengths;                    ///< By block.
 };
 
 }  // namespace hokku::desktop

@@ -33,6 +33,17 @@ QVector<MarkdownCase> shortTexts() {
         {"code in an item that ends", text("- ```\n  a\nout\n\n- b\n")},
         {"tasks", text("- [ ] a\n- [x] b\n  - [X] c\n")},
         {"item of code", text("- ```py\n  x = 1\n  ```\n- \n- last")},
+        {"reference links",
+         text("See [the sea][s], [S] and [one][1].\n\nMore [s].\n\n- [a][ s ]\n"
+              "- b\n\n[s]: https://sea.example/a \"of water\"\n[1]: <https://one.example>\n"
+              "[s]: https://late.example\n\nEnd [1].")},
+        {"reference without a line end", text("A [b].\n\n> c [b]\n\n[b]: https://b.example/path")},
+        {"references that are none",
+         text("[x]\n\n```\n[x]: https://code.example\n```\n\ntext\n"
+              "[x]: https://text.example\n\n> [x]: https://quote.example\n")},
+        {"references before",
+         text("[a]: https://a.example\n\nThen [a] and [b].\n\n1. one\n2. two\n\n"
+              "[b]: javascript:alert(1)\n\n3. three [b]\n")},
         {"quotes", text("> a\n> b\n>\n> c\n\n> d\nlazy\n\nend")},
         {"nested quotes", text("> a\n>> b\n> - c\n>   > d\n")},
         {"code in a quote", text("> ```\n> a\n>\n> b\n> ```\n> c\n\nd")},
