@@ -104,5 +104,10 @@ HOKKU_GATED(q4_0, FormatQ4_0)
 HOKKU_GATED(q4_1, FormatQ4_1)
 HOKKU_GATED(q5_0, FormatQ5_0)
 HOKKU_GATED(q5_1, FormatQ5_1)
+HOKKU_GATED(q2_k, FormatQ2K)
+HOKKU_GATED(q3_k, FormatQ3K)
+HOKKU_GATED(iq4_nl, FormatIQ4NL)
+HOKKU_GATED(iq4_xs, FormatIQ4XS)
+HOKKU_GATED(mxfp4, FormatMXFP4)
 
 }  // namespace hokku::cuda

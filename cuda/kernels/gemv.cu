@@ -101,5 +101,10 @@ HOKKU_GEMV(q4_0, FormatQ4_0)
 HOKKU_GEMV(q4_1, FormatQ4_1)
 HOKKU_GEMV(q5_0, FormatQ5_0)
 HOKKU_GEMV(q5_1, FormatQ5_1)
+HOKKU_GEMV(q2_k, FormatQ2K)
+HOKKU_GEMV(q3_k, FormatQ3K)
+HOKKU_GEMV(iq4_nl, FormatIQ4NL)
+HOKKU_GEMV(iq4_xs, FormatIQ4XS)
+HOKKU_GEMV(mxfp4, FormatMXFP4)
 
 }  // namespace hokku::cuda

@@ -214,4 +214,160 @@ struct FormatQ8_0 {
     }
 };
 
+/// Codes of two or three bits; of each half a scale and, with two bits, a minimum.
+HOKKU_DEVICE uint32_t pairs_of(const Words2& codes, uint32_t word) {
+    return codes.w[word / 4] >> (2 * (word % 4)) & 0x03030303u;
+}
+
+struct FormatQ2K {
+    struct Load {
+        Words2 codes;
+        uint32_t super;
+        uint16_t scales;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load8_once(w.codes + place * 8);
+        out.scales = static_cast<const uint16_t*>(w.scales)[place];
+        out.super = w.supers[row * (w.groups / 8) + group / 8];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        int32_t scaled = 0, minima = 0;
+        HOKKU_UNROLL
+        for (uint32_t h = 0; h < 2; ++h) {
+            int32_t dot = 0;
+            HOKKU_UNROLL
+            for (uint32_t i = 0; i < 4; ++i) {
+                dot = dot_word(pairs_of(w.codes, 4 * h + i), x.codes[4 * h + i], dot);
+            }
+            scaled += static_cast<int32_t>(w.scales >> (8 * h) & 15) * dot;
+            minima += static_cast<int32_t>(w.scales >> (8 * h + 4) & 15) * x.sums[h];
+        }
+        const float value = lower_half(w.super) * static_cast<float>(scaled) -
+                            upper_half(w.super) * static_cast<float>(minima);
+        return fma_f(x.scale, value, sum);
+    }
+};
+
+/// The code of zero is 4.
+struct FormatQ3K {
+    struct Load {
+        Words2 codes;
+        uint32_t high, super;
+        uint16_t scales;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load8_once(w.codes + place * 8);
+        out.high = w.high[place];
+        out.scales = static_cast<const uint16_t*>(w.scales)[place];
+        out.super = w.supers[row * (w.groups / 8) + group / 8];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        int32_t scaled = 0;
+        HOKKU_UNROLL
+        for (uint32_t h = 0; h < 2; ++h) {
+            int32_t dot = -4 * x.sums[h];
+            HOKKU_UNROLL
+            for (uint32_t i = 0; i < 4; ++i) {
+                const uint32_t word = 4 * h + i;
+                const uint32_t high = (w.high >> word & 0x01010101u) << 2;
+                dot = dot_word(pairs_of(w.codes, word) | high, x.codes[word], dot);
+            }
+            scaled += static_cast<int8_t>(w.scales >> (8 * h) & 255) * dot;
+        }
+        return fma_f(x.scale * lower_half(w.super), static_cast<float>(scaled), sum);
+    }
+};
+
+/// The values that the codes 0 to 15 stand for, four in a word.
+struct TableIQ4 {  // Source: ggml-common.h, kvalues_iq4nl.
+    static constexpr uint32_t kWords[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
+};
+struct TableFp4 {  // Twice the values of E2M1. Source: OCP Microscaling Formats 1.0, 5.3.3.
+    static constexpr uint32_t kWords[4] = {0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu};
+};
+
+/// The values of the four codes in the lower half of a word.
+template <class Table>
+HOKKU_DEVICE uint32_t look_up(uint32_t nibbles) {
+    constexpr uint32_t a = Table::kWords[0], b = Table::kWords[1];
+    constexpr uint32_t c = Table::kWords[2], d = Table::kWords[3];
+    const uint32_t low = permute_bytes(a, b, nibbles), high = permute_bytes(c, d, nibbles);
+    // Byte i of `low`, or of `high` where the code has its upper bit.
+    return permute_bytes(low, high, 0x3210u | (nibbles & 0x8888u) >> 1);
+}
+
+template <class Table>
+HOKKU_DEVICE int32_t dot_table(const Words4& codes, const ActivationGroup& x) {
+    int32_t dot = 0;
+    HOKKU_UNROLL
+    for (uint32_t i = 0; i < 4; ++i) {
+        dot = dot_word(look_up<Table>(codes.w[i]), x.codes[2 * i], dot);
+        dot = dot_word(look_up<Table>(codes.w[i] >> 16), x.codes[2 * i + 1], dot);
+    }
+    return dot;
+}
+
+/// The scale is a float32 that the host made of the exponent; it has the half of the steps.
+struct FormatMXFP4 {
+    struct Load {
+        Words4 codes;
+        float scale;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load16_once(w.codes + place * 16);
+        out.scale = static_cast<const float*>(w.scales)[place];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        return fma_f(x.scale * w.scale, static_cast<float>(dot_table<TableFp4>(w.codes, x)), sum);
+    }
+};
+
+struct FormatIQ4NL {
+    struct Load {
+        Words4 codes;
+        uint16_t scale;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load16_once(w.codes + place * 16);
+        out.scale = static_cast<const uint16_t*>(w.scales)[place];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        return fma_f(x.scale * half_to_float(w.scale),
+                     static_cast<float>(dot_table<TableIQ4>(w.codes, x)), sum);
+    }
+};
+
+struct FormatIQ4XS {
+    struct Load {
+        Words4 codes;
+        uint32_t super;
+        uint16_t scale;
+    };
+    static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
+        const uint64_t place = row * w.groups + group;
+        Load out;
+        out.codes = load16_once(w.codes + place * 16);
+        out.scale = static_cast<const uint16_t*>(w.scales)[place];
+        out.super = w.supers[row * (w.groups / 8) + group / 8];
+        return out;
+    }
+    static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
+        const int32_t scaled =
+            static_cast<int8_t>(w.scale & 255u) * dot_table<TableIQ4>(w.codes, x);
+        return fma_f(x.scale * lower_half(w.super), static_cast<float>(scaled), sum);
+    }
+};
+
 }  // namespace hokku::cuda

@@ -16,23 +16,50 @@ struct Group {
     uint8_t scales[4] = {};  ///< As many as the plane holds.
 };
 
-/// Writes a group's codes of `bits` bits into the planes.
+/// Two bits of each value, from bit `shift` of its code on: a word of each half.
+void write_pairs(const Group& group, uint32_t shift, std::byte* out) {
+    uint32_t words[2] = {0, 0};
+    for (uint32_t i = 0; i < 32; ++i) {
+        const uint32_t bits = group.codes[i] >> shift & 3u;
+        words[i / 16] |= bits << (8 * (i % 4) + 2 * (i / 4 % 4));
+    }
+    std::memcpy(out, words, sizeof words);
+}
+
+/// One bit of each value.
+void write_bits(const Group& group, uint32_t shift, std::byte* out) {
+    uint32_t word = 0;
+    for (uint32_t i = 0; i < 32; ++i) {
+        word |= (group.codes[i] >> shift & 1u) << (8 * (i % 4) + i / 4);
+    }
+    std::memcpy(out, &word, sizeof word);
+}
+
+/// How many bits a code has, or kTable: nibbles in the order of the values, to look up.
+constexpr uint32_t kTable = 0;
+
+/// Writes a group's codes into the planes.
 void write_codes(const Group& group, uint32_t bits, std::byte* codes, std::byte* high) {
     if (bits == 8) {
         std::memcpy(codes, group.codes, 32);
         return;
     }
-    uint32_t words[2] = {0, 0};
+    if (bits == 2 || bits == 3) {
+        write_pairs(group, 0, codes);
+        if (bits == 3) write_bits(group, 2, high);
+        return;
+    }
+    if (bits == kTable) {
+        for (uint32_t i = 0; i < 16; ++i) {
+            codes[i] = static_cast<std::byte>(group.codes[2 * i] | group.codes[2 * i + 1] << 4);
+        }
+        return;
+    }
     for (uint32_t i = 0; i < 16; ++i) {
         codes[i] = static_cast<std::byte>((group.codes[i] & 15) | (group.codes[i + 16] & 15) << 4);
     }
-    for (uint32_t i = 0; i < 32; ++i) {
-        const uint32_t above = group.codes[i] >> 4, word = i / 4, byte = i % 4;
-        if (bits == 5) words[0] |= (above & 1u) << (8 * byte + word);
-        if (bits == 6) words[i / 16] |= (above & 3u) << (8 * byte + 2 * (word % 4));
-    }
-    if (bits == 5) std::memcpy(high, words, 4);
-    if (bits == 6) std::memcpy(high, words, 8);
+    if (bits == 5) write_bits(group, 4, high);
+    if (bits == 6) write_pairs(group, 4, high);
 }
 
 /// Scale and minimum of sub-block j (0..7) of Q4_K and Q5_K.
@@ -113,6 +140,53 @@ void read_q5_1(const uint8_t* b, uint32_t, Group& out) {
     add_fifth_bits(b + 4, out);
 }
 
+void read_q2_k(const uint8_t* b, uint32_t j, Group& out) {
+    out.scales[0] = b[2 * j];
+    out.scales[1] = b[2 * j + 1];
+    for (uint32_t i = 0; i < 32; ++i) {
+        out.codes[i] = b[16 + j / 4 * 32 + i] >> (j % 4 * 2) & 3;
+    }
+}
+
+/// Scale j of sixteen, with 32 for zero.
+uint8_t q3_k_scale(const uint8_t* packed, uint32_t j) {
+    const int low = packed[j % 8] >> (j / 8 * 4) & 15;
+    const int high = packed[8 + j % 4] >> (j / 4 * 2) & 3;
+    return static_cast<uint8_t>((low | high << 4) - 32);
+}
+
+void read_q3_k(const uint8_t* b, uint32_t j, Group& out) {
+    out.scales[0] = q3_k_scale(b + 96, 2 * j);
+    out.scales[1] = q3_k_scale(b + 96, 2 * j + 1);
+    for (uint32_t i = 0; i < 32; ++i) {
+        const int low = b[32 + j / 4 * 32 + i] >> (j % 4 * 2) & 3;
+        out.codes[i] = static_cast<uint8_t>(low | (b[i] >> j & 1) << 2);
+    }
+}
+
+void read_iq4_nl(const uint8_t* b, uint32_t, Group& out) {
+    std::memcpy(out.scales, b, 2);
+    read_nibbles(b + 2, out);
+}
+
+/// u8 exponent e: 2^(e - 127), of which the half is stored as float32.
+void read_mxfp4(const uint8_t* b, uint32_t, Group& out) {
+    const uint32_t e = b[0];
+    const uint32_t bits = e < 2 ? 0x00200000u << e : (e - 1) << 23;  // Subnormal below 2.
+    std::memcpy(out.scales, &bits, sizeof bits);
+    read_nibbles(b + 1, out);
+}
+
+/// f16 d; u16 upper bits of eight scales; u8 lower[4]; u8 codes[128].
+void read_iq4_xs(const uint8_t* b, uint32_t j, Group& out) {
+    uint16_t upper;
+    std::memcpy(&upper, b + 2, 2);
+    const int low = b[4 + j / 2] >> (j % 2 * 4) & 15;
+    const int high = upper >> (2 * j) & 3;
+    out.scales[0] = static_cast<uint8_t>((low | high << 4) - 32);
+    read_nibbles(b + 8 + 16 * j, out);
+}
+
 struct Format {
     TensorType type;
     uint32_t bits;
@@ -131,6 +205,11 @@ constexpr Format kFormats[] = {
     {TensorType::q4_1, 4, {16, 0, 4, 0}, read_q4_1, -1, 0},
     {TensorType::q5_0, 5, {16, 4, 2, 0}, read_q5_0, -1, 0},
     {TensorType::q5_1, 5, {16, 4, 4, 0}, read_q5_1, -1, 0},
+    {TensorType::q2_k, 2, {8, 0, 2, 4}, read_q2_k, 80, 4},
+    {TensorType::q3_k, 3, {8, 4, 2, 4}, read_q3_k, 108, 2},
+    {TensorType::iq4_nl, kTable, {16, 0, 2, 0}, read_iq4_nl, -1, 0},
+    {TensorType::iq4_xs, kTable, {16, 0, 2, 4}, read_iq4_xs, 0, 2},
+    {TensorType::mxfp4, kTable, {16, 0, 4, 0}, read_mxfp4, -1, 0},
 };
 
 const Format* find_format(TensorType type) {

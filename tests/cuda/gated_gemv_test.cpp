@@ -143,6 +143,11 @@ HOKKU_GATED_TEST(q4_0)
 HOKKU_GATED_TEST(q4_1)
 HOKKU_GATED_TEST(q5_0)
 HOKKU_GATED_TEST(q5_1)
+HOKKU_GATED_TEST(q2_k)
+HOKKU_GATED_TEST(q3_k)
+HOKKU_GATED_TEST(iq4_nl)
+HOKKU_GATED_TEST(iq4_xs)
+HOKKU_GATED_TEST(mxfp4)
 
 TEST_CASE("Gated GEMV: every activation", "[cuda][quick]") {
     for (const uint32_t activation :

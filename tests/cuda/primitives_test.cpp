@@ -60,7 +60,8 @@ TEST_CASE("Primitives: places, shuffles and votes", "[cuda][quick]") {
         const std::vector<uint32_t> place = run_warp(in, 0), index = run_warp(in, 1),
                                     exclusive = run_warp(in, 2), down = run_warp(in, 3),
                                     up = run_warp(in, 4), votes = run_warp(in, 5),
-                                    dots = run_warp(in, 6), halves = run_warp(in, 7);
+                                    dots = run_warp(in, 6), halves = run_warp(in, 7),
+                                    permuted = run_warp(in, 8);
         for (uint32_t i = 0; i < in.size(); ++i) {
             const uint32_t lane = i % 32, first = i - lane;
             REQUIRE(place[i] == (3u << 24 | i / 96 << 16 | 3u << 12 | i % 96 / 32 << 8 | lane));
@@ -71,6 +72,11 @@ TEST_CASE("Primitives: places, shuffles and votes", "[cuda][quick]") {
             uint32_t expected = 0;
             for (uint32_t j = 0; j < 32; ++j) expected |= (in[first + j] % 3 == 0 ? 1u : 0u) << j;
             REQUIRE(votes[i] == expected);
+            uint8_t sources[8], picked[4];
+            std::memcpy(sources, &in[i], 4);
+            std::memcpy(sources + 4, &in[in.size() - 1 - i], 4);
+            for (uint32_t j = 0; j < 4; ++j) picked[j] = sources[in[i ^ 1u] >> (4 * j) & 7u];
+            CHECK(std::memcmp(picked, &permuted[i], 4) == 0);
             REQUIRE(static_cast<int32_t>(dots[i]) == dot_bytes(in[i], in[in.size() - 1 - i]) - 5);
             REQUIRE(halves[i] ==
                     (lane < 16 ? in[first + (lane ^ 3u)] : in[first + (lane ^ 4u)] + 1));

@@ -213,6 +213,9 @@ HOKKU_DEVICE void copy_wait() {
 struct alignas(16) Words4 {
     uint32_t w[4];
 };
+struct alignas(8) Words2 {
+    uint32_t w[2];
+};
 HOKKU_DEVICE Words4 load16(const void* p) {
     const uint4 v = *static_cast<const uint4*>(p);
     return {{v.x, v.y, v.z, v.w}};
@@ -225,6 +228,16 @@ HOKKU_DEVICE Words4 load16_once(const void* p) {
         : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
         : "l"(__cvta_generic_to_global(p)));
     return v;
+}
+HOKKU_DEVICE Words2 load8_once(const void* p) {
+    Words2 v;
+    asm("ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+        : "=r"(v.w[0]), "=r"(v.w[1])
+        : "l"(__cvta_generic_to_global(p)));
+    return v;
+}
+HOKKU_DEVICE uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+    return __byte_perm(a, b, selector);
 }
 HOKKU_DEVICE void prefetch(const void* p) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));

@@ -161,12 +161,28 @@ void copy_wait() {
 struct alignas(16) Words4 {
     uint32_t w[4];
 };
+struct alignas(8) Words2 {
+    uint32_t w[2];
+};
 inline Words4 load16(const void* p) {
     emulation::check_access(p, 16, 16);
     return *static_cast<const Words4*>(p);
 }
 inline Words4 load16_once(const void* p) {
     return load16(p);
+}
+inline Words2 load8_once(const void* p) {
+    emulation::check_access(p, 8, 8);
+    return *static_cast<const Words2*>(p);
+}
+inline uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+    const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
+    uint32_t out = 0;
+    for (uint32_t i = 0; i < 4; ++i) {
+        const uint64_t byte = bytes >> (8 * (selector >> (4 * i) & 7u)) & 255u;
+        out |= static_cast<uint32_t>(byte) << (8 * i);
+    }
+    return out;
 }
 inline void prefetch(const void*) {}
 

@@ -9,7 +9,7 @@
 namespace hokku::cuda {
 
 /// mode: 0 place, 1 shuffle, 2 shuffle_xor, 3 shuffle_down, 4 shuffle_up, 5 ballot, 6 dot4,
-/// 7 a shuffle of halves of warps that took different branches.
+/// 7 a shuffle of halves of warps that took different branches, 8 permute_bytes.
 HOKKU_KERNEL(primitive_warp, WordsParams, 256) {
     const uint32_t i = block_x() * num_threads() + thread_id();
     const uint32_t value = p.in[i];
@@ -29,6 +29,8 @@ HOKKU_KERNEL(primitive_warp, WordsParams, 256) {
     } else if (p.mode == 6) {
         out = static_cast<uint32_t>(
             dot4(static_cast<int32_t>(value), static_cast<int32_t>(p.in[p.n - 1 - i]), -5));
+    } else if (p.mode == 8) {
+        out = permute_bytes(value, p.in[p.n - 1 - i], p.in[i ^ 1u]);
     } else if (lane_id() < 16) {
         out = shuffle_xor(0x0000ffffu, value, 3);
     } else {
