@@ -27,11 +27,16 @@ double rate(double count, double seconds) {
 }  // namespace
 
 Generation::Generation(ModelSession& session, const GenerationRequest& request,
-                       const GenerationEvents& events, Clock::time_point submitted)
-    : session_(session), request_(request), events_(events), submitted_(submitted) {}
+                       const GenerationEvents& events, Clock::time_point submitted,
+                       std::stop_token stop)
+    : session_(session),
+      request_(request),
+      events_(events),
+      submitted_(submitted),
+      stop_(std::move(stop)) {}
 
 Result<void> Generation::begin() {
-    HOKKU_TRY(std::vector<TokenId> prompt, make_prompt(request_, *session_.loaded.text));
+    HOKKU_TRY(std::vector<TokenId> prompt, make_prompt(request_, *session_.loaded.text, stop_));
     HOKKU_CHECK(prepare());
     if (request_.overflow != Overflow::stop) HOKKU_CHECK(shorten(prompt));
     return is_summarising() ? Result<void>() : start_with(std::move(prompt));

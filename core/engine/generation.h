@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "engine/model_session.h"
@@ -33,9 +34,11 @@ class Generation {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// All must outlive it. `submitted` is when the request was made.
+    /// All must outlive it. `submitted` is when the request was made; `stop` ends the making of
+    /// prompts, which takes long for long texts and hostile templates.
     Generation(ModelSession& session, const GenerationRequest& request,
-               const GenerationEvents& events, Clock::time_point submitted);
+               const GenerationEvents& events, Clock::time_point submitted,
+               std::stop_token stop = {});
 
     /// Makes the prompt and checks the options.
     Result<void> begin();
@@ -140,6 +143,7 @@ class Generation {
     bool is_finished_ = false;
     bool is_opened_ = false;  ///< Once, at least.
     Clock::time_point submitted_, prefill_start_, first_token_, last_token_;
+    const std::stop_token stop_;
 };
 
 }  // namespace hokku

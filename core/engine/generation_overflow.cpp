@@ -27,7 +27,7 @@ Result<void> Generation::shorten(std::vector<TokenId>& prompt) {
         return {};
     }
     if (request_.messages.empty()) return {};
-    window_.emplace(request_, *session_.loaded.text);
+    window_.emplace(request_, *session_.loaded.text, stop_);
     if (prompt.size() <= limits.most_prompt || !window_->can_drop()) return {};
     const bool is_summary = request_.overflow == Overflow::summarise;
     const size_t spare = is_summary ? std::min(limits.summary_tokens, limits.wanted_prompt) : 0;

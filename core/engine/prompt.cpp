@@ -21,7 +21,7 @@ void ensure_one_bos(std::vector<TokenId>& ids, const SpecialTokens& special) {
 }
 
 Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
-                                             const ModelText& text) {
+                                             const ModelText& text, const std::stop_token& stop) {
     if (text.template_error) return *text.template_error;
     if (text.chat_template == nullptr)
         return Error{ErrorCode::bad_template, "the model has no chat template",
@@ -37,8 +37,8 @@ Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
     input.now = request.now;
     input.continue_final_message = request.continue_final_message;
     input.add_generation_prompt = !request.continue_final_message;
-    HOKKU_TRY(const std::vector<PromptPart> parts, text.chat_template->render_parts(input));
-    return text.tokenizer->encode_parts(parts, false);
+    HOKKU_TRY(const std::vector<PromptPart> parts, text.chat_template->render_parts(input, stop));
+    return text.tokenizer->encode_parts(parts, false, stop);
 }
 
 /// The first token after the answer in a rendered conversation, where it is a control token.
@@ -126,7 +126,8 @@ Result<void> validate_tokens(const std::vector<TokenId>& tokens, uint32_t num_vo
     return {};
 }
 
-Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const ModelText& text) {
+Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const ModelText& text,
+                                         const std::stop_token& stop) {
     const int num_kinds = static_cast<int>(!request.messages.empty()) +
                           static_cast<int>(request.raw_text.has_value()) +
                           static_cast<int>(request.tokens.has_value());
@@ -138,11 +139,12 @@ Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const
     if (request.tokens) {
         ids = *request.tokens;
     } else if (request.raw_text) {
-        const EncodeOptions options{.parse_special = request.parse_special, .add_special = false};
+        const EncodeOptions options{
+            .parse_special = request.parse_special, .add_special = false, .stop = stop};
         HOKKU_TRY(ids, text.tokenizer->encode(*request.raw_text, options));
         ensure_one_bos(ids, text.tokenizer->special());
     } else {
-        HOKKU_TRY(ids, encode_messages(request, text));
+        HOKKU_TRY(ids, encode_messages(request, text, stop));
         ensure_one_bos(ids, text.tokenizer->special());
     }
     if (ids.empty())

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +41,10 @@ inline constexpr TemplateLimits kProbeLimits{
 /// already. EOS is never added: the model is to go on.
 ///
 /// Errors : bad_argument (not exactly one kind of prompt, an empty one, an id out of range),
-///          bad_template, limit_exceeded.
+///          bad_template, limit_exceeded, cancelled.
 /// Threads: re-entrant.
-Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const ModelText& text);
+Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const ModelText& text,
+                                         const std::stop_token& stop = {});
 
 /// Errors : bad_argument naming the id and its place.
 Result<void> validate_tokens(const std::vector<TokenId>& tokens, uint32_t num_vocab);

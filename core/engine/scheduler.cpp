@@ -30,7 +30,7 @@ Error no_memory() {
 struct Scheduler::Entry {
     Entry(ModelSession& session, GenerationJob given, uint64_t number)
         : job(std::move(given)),
-          generation(session, job.request, job.events, job.submitted),
+          generation(session, job.request, job.events, job.submitted, job.stop),
           arrival(number) {}
 
     [[nodiscard]] bool is_decoding() const {

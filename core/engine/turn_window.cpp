@@ -37,8 +37,12 @@ std::string said_in(const ChatMessage& message) {
 
 }  // namespace
 
-TurnWindow::TurnWindow(const GenerationRequest& request, const ModelText& text)
-    : text_(&text), draft_(request), messages_(std::exchange(draft_.messages, {})) {
+TurnWindow::TurnWindow(const GenerationRequest& request, const ModelText& text,
+                       std::stop_token stop)
+    : text_(&text),
+      stop_(std::move(stop)),
+      draft_(request),
+      messages_(std::exchange(draft_.messages, {})) {
     while (num_system_ < messages_.size() && messages_[num_system_].role == "system") ++num_system_;
     for (size_t i = num_system_; i < messages_.size(); ++i)
         if (i == num_system_ || messages_[i].role == "user") turns_.push_back(i);
@@ -61,7 +65,7 @@ std::vector<ChatMessage> TurnWindow::kept_without(size_t num_turns) const {
 Result<std::vector<TokenId>> TurnWindow::make_prompt_without(size_t num_turns) const {
     GenerationRequest request = draft_;
     request.messages = kept_without(num_turns);
-    return hokku::make_prompt(request, *text_);
+    return hokku::make_prompt(request, *text_, stop_);
 }
 
 Result<std::vector<TokenId>> TurnWindow::make_prompt() const {
@@ -124,7 +128,7 @@ Result<std::vector<TokenId>> TurnWindow::make_summary_prompt(size_t most_tokens,
                  "the language of the conversation. Keep names, numbers, facts, decisions and "
                  "questions that are still open. Write nothing but the summary.\n\n---\n\n{}---",
                  std::max<size_t>(summary_tokens / 2, 10), transcript(bytes))}};
-        HOKKU_TRY(std::vector<TokenId> prompt, hokku::make_prompt(request, *text_));
+        HOKKU_TRY(std::vector<TokenId> prompt, hokku::make_prompt(request, *text_, stop_));
         if (prompt.size() <= most_tokens) return prompt;
         if (bytes <= kLeastBytes)
             return Error{ErrorCode::limit_exceeded,

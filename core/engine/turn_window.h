@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ namespace hokku {
 class TurnWindow {
   public:
     /// `text` must outlive it. Needs a request with messages.
-    TurnWindow(const GenerationRequest& request, const ModelText& text);
+    TurnWindow(const GenerationRequest& request, const ModelText& text, std::stop_token stop = {});
 
     [[nodiscard]] bool can_drop() const { return num_dropped_ + 1 < turns_.size(); }
     /// Drops the fewest of the oldest turns, but at least one more, that leave a prompt of at most
@@ -47,6 +48,7 @@ class TurnWindow {
     [[nodiscard]] std::string transcript(size_t most_bytes_each) const;
 
     const ModelText* text_;
+    std::stop_token stop_;
     GenerationRequest draft_;  ///< The request without its messages.
     std::vector<ChatMessage> messages_;
     size_t num_system_ = 0;      ///< Messages before the first turn.

@@ -153,7 +153,7 @@ Result<void> define_inputs(Interpreter& interpreter, const TemplateInput& input)
 }
 
 Result<Text> render_text(const jinja::Program& program, TemplateLimits limits,
-                         const TemplateInput& input) {
+                         const TemplateInput& input, std::stop_token stop = {}) {
     std::tm now{};
     if (input.now.empty()) {
         now = jinja::local_time();
@@ -165,12 +165,20 @@ Result<Text> render_text(const jinja::Program& program, TemplateLimits limits,
     // The budget is for what the template makes of its input.
     limits.max_memory_bytes +=
         16 * (input.messages_json.size() + input.tools_json.size() + input.kwargs_json.size());
-    Interpreter interpreter(program, limits, now);
+    Interpreter interpreter(program, limits, now, std::move(stop));
     HOKKU_CHECK(define_inputs(interpreter, input));
     Text out = interpreter.run();
     if (interpreter.failed()) return *interpreter.error();
     if (input.continue_final_message) HOKKU_CHECK(cut_at_mark(out));
     return out;
+}
+
+std::vector<PromptPart> parts_of(const Text& text) {
+    std::vector<PromptPart> parts;
+    text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
+        parts.push_back({text.bytes.substr(begin, end - begin), is_content});
+    });
+    return parts;
 }
 
 }  // namespace
@@ -193,18 +201,17 @@ Result<std::string> ChatTemplate::render(const TemplateInput& input) const {
     return std::move(text.bytes);
 }
 
-Result<std::vector<PromptPart>> ChatTemplate::render_parts(const TemplateInput& input) const {
-    return render_parts(input, program_->limits);
+Result<std::vector<PromptPart>> ChatTemplate::render_parts(const TemplateInput& input,
+                                                           std::stop_token stop) const {
+    HOKKU_TRY(const Text text,
+              render_text(*program_->code, program_->limits, input, std::move(stop)));
+    return parts_of(text);
 }
 
 Result<std::vector<PromptPart>> ChatTemplate::render_parts(const TemplateInput& input,
                                                            const TemplateLimits& limits) const {
     HOKKU_TRY(const Text text, render_text(*program_->code, limits, input));
-    std::vector<PromptPart> parts;
-    text.origin.for_each_run(0, text.size(), [&](size_t begin, size_t end, bool is_content) {
-        parts.push_back({text.bytes.substr(begin, end - begin), is_content});
-    });
-    return parts;
+    return parts_of(text);
 }
 
 const std::string& ChatTemplate::source() const {

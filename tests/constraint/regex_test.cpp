@@ -91,6 +91,8 @@ TEST_CASE("Regex: what it does not know is refused by name", "[constraint][quick
     CHECK(error("(?!a)b").find("a group \"(?!\"") == 0);
     CHECK(error("(?<=a)b").find("a group \"(?<\"") == 0);
     CHECK(error("(?i)a").find("a group \"(?i\"") == 0);
+    CHECK(error("(?\xC3\xA9)a").find("a group \"(?\xC3\xA9\"") == 0);
+    CHECK(error("(?").find("a group \"(?\"") == 0);
     CHECK(error("(a)\\1").find("\"\\1\"") == 0);
     CHECK(error("\\bword").find("\"\\b\"") == 0);
     CHECK(error("\\p{L}").find("\"\\p\"") == 0);

@@ -20,7 +20,8 @@ class ListTokenizer final : public Tokenizer {
     Result<std::vector<TokenId>> encode(std::string_view, EncodeOptions) const override {
         return Error{ErrorCode::unsupported, "a list of tokens does not encode", "", ""};
     }
-    Result<std::vector<TokenId>> encode_parts(std::span<const PromptPart>, bool) const override {
+    Result<std::vector<TokenId>> encode_parts(std::span<const PromptPart>, bool,
+                                              const std::stop_token&) const override {
         return Error{ErrorCode::unsupported, "a list of tokens does not encode", "", ""};
     }
     std::string decode(std::span<const TokenId> ids, bool keep_special) const override {

@@ -79,6 +79,33 @@ TEST_CASE("Engine: cancel ends a generation within 200 ms", "[engine][quick][thr
     CHECK(engine->generate(short_request()).wait().reason == StopReason::max_tokens);
 }
 
+TEST_CASE("Engine: cancel ends the making of a prompt within 200 ms",
+          "[engine][quick][threads][serial]") {
+    auto control = std::make_shared<FakeControl>();
+    // So many messages allow a template seconds of work.
+    GenerationRequest request;
+    request.messages.assign(10'001, {"user", "x"});
+    SECTION("rendering") {
+        control->chat_template =
+            "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}";
+    }
+    SECTION("comparing") {
+        control->chat_template =
+            "{% set ns = namespace(a=[1], b=[1]) %}{% for i in range(60) %}"
+            "{% set ns.a = [ns.a, ns.a] %}{% set ns.b = [ns.b, ns.b] %}{% endfor %}"
+            "{{ ns.a == ns.b }}";
+    }
+    const auto engine = make_loaded_fake_engine(control);
+    GenerationHandle handle = engine->generate(request);
+    std::this_thread::sleep_for(milliseconds(50));
+    const auto start = Clock::now();
+    handle.cancel();
+    const GenerationResult result = handle.wait();
+    CHECK(Clock::now() - start < kLimit);
+    CHECK(result.reason == StopReason::cancelled);
+    CHECK_FALSE(result.error.has_value());
+}
+
 TEST_CASE("Engine: what was queued can be cancelled before it runs", "[engine][quick][threads]") {
     auto control = std::make_shared<FakeControl>();
     control->context_tokens = 100'000;

@@ -37,8 +37,8 @@ class FakeTokenizer : public Tokenizer {
         append(ids, text, options.parse_special);
         return ids;
     }
-    Result<std::vector<TokenId>> encode_parts(std::span<const PromptPart> parts,
-                                              bool add_special) const override {
+    Result<std::vector<TokenId>> encode_parts(std::span<const PromptPart> parts, bool add_special,
+                                              const std::stop_token&) const override {
         std::vector<TokenId> ids;
         if (add_special && special_.add_bos) ids.push_back(fake_token::bos);
         for (const PromptPart& part : parts) append(ids, part.text, !part.is_content);

@@ -15,7 +15,10 @@ namespace {
 
 class Collector final : public hokku::PieceSink {
   public:
-    void on_piece(std::string_view piece) override { pieces.emplace_back(piece); }
+    bool on_piece(std::string_view piece) override {
+        pieces.emplace_back(piece);
+        return true;
+    }
     std::vector<std::string> pieces;
 };
 

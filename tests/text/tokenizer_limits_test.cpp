@@ -4,6 +4,7 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "support/catch.h"
 #include "support/golden.h"
 #include "support/system.h"
+#include "support/time_limits.h"
 #include "text/tiny_vocabulary.h"
 #include "text/tokenizer/pre_tokenizer.h"
 #include "text/tokenizer/vocabulary_tokenizer.h"
@@ -135,7 +137,10 @@ TEST_CASE("Tokenizer: models take a million of one character in linear time", "[
 TEST_CASE("PreTokenizer: every family takes a million of one character", "[text][serial]") {
     class Counter final : public hokku::PieceSink {
       public:
-        void on_piece(std::string_view piece) override { num_bytes += piece.size(); }
+        bool on_piece(std::string_view piece) override {
+            num_bytes += piece.size();
+            return true;
+        }
         size_t num_bytes = 0;
     };
     run_on_small_stack(kSmallStack, [] {
@@ -153,6 +158,34 @@ TEST_CASE("PreTokenizer: every family takes a million of one character", "[text]
             check_linear(std::string(family.name), kTraps, split);
         }
     });
+}
+
+TEST_CASE("Tokenizer: encoding ends soon after a stop is requested", "[text][quick][serial]") {
+    constexpr size_t kNumBytes = 8u << 20;
+    std::stop_source source;
+    source.request_stop();
+    const auto check_stops = [&](const char* name, const Tokenizer& tokenizer,
+                                 const std::string& text) {
+        INFO(name << ": " << text.substr(0, 8));
+        const std::vector<hokku::PromptPart> parts = {{text, true}};
+        for (const bool in_parts : {false, true}) {
+            const double start = thread_seconds();
+            const auto ids = in_parts ? tokenizer.encode_parts(parts, false, source.get_token())
+                                      : tokenizer.encode(text, {.stop = source.get_token()});
+            CHECK(thread_seconds() - start < 0.2 * hokku::testing::kTimeFactor);
+            REQUIRE_FALSE(ids.ok());
+            CHECK(ids.error().code == hokku::ErrorCode::cancelled);
+        }
+    };
+    const std::string words = repeat("hello ", kNumBytes / 6);
+    const std::string letters(kNumBytes, 'l');
+    const auto bpe = open_tiny(hokku::testing::tiny_bpe());
+    check_stops("bpe", *bpe, words);
+    check_stops("bpe", *bpe, letters);
+    const auto characters = open_tiny(hokku::testing::tiny_character_bpe());
+    check_stops("characters", *characters, words);
+    check_stops("characters", *characters, letters);
+    check_stops("spm", *open_tiny(hokku::testing::tiny_sentencepiece()), words);
 }
 
 TEST_CASE("Tokenizer: text over the budget is an error", "[text]") {

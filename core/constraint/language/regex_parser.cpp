@@ -155,7 +155,7 @@ class RegexParser {
                     return source_.error_here(
                         "unexpected " + source_.shown() + " in a group's name", "\">\"");
             } else if (!source_.take(":")) {
-                return unsupported(pos, "a group \"(?" + source_.shown().substr(1, 1) + "\"");
+                return unsupported(pos, "a group \"(?" + source_.shown_char() + "\"");
             }
         }
         groups.emplace_back().pos = pos;

@@ -61,10 +61,14 @@ class SourceText {
     [[nodiscard]] Error error_here(std::string what, std::string expected) const {
         return error(pos_, std::move(what), std::move(expected));
     }
-    /// What stands here, for a message: "x", or "the end".
+    /// The character here, for a message; nothing at the end.
+    [[nodiscard]] std::string shown_char() const {
+        if (at_end()) return "";
+        return to_printable(text_.substr(pos_, decode_utf8(text_, pos_).num_bytes));
+    }
+    /// What stands here, for a message: "x" in quotes, or: the end.
     [[nodiscard]] std::string shown() const {
-        if (at_end()) return "the end";
-        return "\"" + to_printable(text_.substr(pos_, decode_utf8(text_, pos_).num_bytes)) + "\"";
+        return at_end() ? "the end" : "\"" + shown_char() + "\"";
     }
 
   private:

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,7 @@ struct TemplateLimits {
 };
 
 /// Errors : bad_template with line and column, or with the template's own raise_exception text;
-///          limit_exceeded.
+///          limit_exceeded; cancelled.
 /// Threads: immutable after parse; render is re-entrant.
 /// Source : Jinja 3.1 as transformers sets it up; docs/architecture.md says where we differ.
 class ChatTemplate {
@@ -48,7 +49,8 @@ class ChatTemplate {
     /// The prompt to the byte, as transformers renders it.
     [[nodiscard]] Result<std::string> render(const TemplateInput& input) const;
     /// The same text in order, cut where content and template meet.
-    [[nodiscard]] Result<std::vector<PromptPart>> render_parts(const TemplateInput& input) const;
+    [[nodiscard]] Result<std::vector<PromptPart>> render_parts(const TemplateInput& input,
+                                                               std::stop_token stop = {}) const;
     /// The same within limits of its own; max_depth stays that of parse().
     [[nodiscard]] Result<std::vector<PromptPart>> render_parts(const TemplateInput& input,
                                                                const TemplateLimits& limits) const;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,10 +35,11 @@ struct SpecialTokens {
 struct EncodeOptions {
     bool parse_special = false;  ///< Text of control tokens becomes the token. Never for user text.
     bool add_special = false;    ///< Add BOS / EOS where the file says so.
+    std::stop_token stop = {};   ///< Looked at all along a long text.
 };
 
-/// Errors : encode: limit_exceeded above the prompt budget. Invalid UTF-8 is not an error: each
-///          maximal invalid subpart is read as U+FFFD (byte-level BPE: as its bytes).
+/// Errors : encode: limit_exceeded above the prompt budget; cancelled. Invalid UTF-8 is not an
+///          error: each maximal invalid subpart is read as U+FFFD (byte-level BPE: as its bytes).
 /// Threads: immutable; safe from any thread.
 /// Cost   : linear in the text for any input.
 class Tokenizer {
@@ -54,7 +56,8 @@ class Tokenizer {
     /// newlines and spaces, letters, HTML tags) are recognised in content too, as the model was
     /// trained with them. encode() recognises every user-defined token, as other engines do.
     [[nodiscard]] virtual Result<std::vector<TokenId>> encode_parts(
-        std::span<const PromptPart> parts, bool add_special) const = 0;
+        std::span<const PromptPart> parts, bool add_special,
+        const std::stop_token& stop = {}) const = 0;
     /// Text of a whole sequence; always valid UTF-8. Control tokens give "" unless `keep_special`;
     /// ids out of range are skipped. The space that some SentencePiece models put before a text is
     /// taken off again (TokenStream, which may continue a text, keeps it).

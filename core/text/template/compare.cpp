@@ -74,6 +74,8 @@ bool Comparison::step(size_t bytes) {
     const uint64_t cost = 1 + bytes / 64;
     too_deep_ = too_deep_ || depth_ > kMaxNesting;
     if (steps_left_ < cost || too_deep_) exhausted_ = true;
+    constexpr uint32_t kCallsPerStopCheck = 1u << 18;
+    if (++num_calls_ % kCallsPerStopCheck == 0 && stop_.stop_requested()) exhausted_ = true;
     if (exhausted_) return false;
     steps_left_ -= cost;
     return true;

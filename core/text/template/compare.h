@@ -5,18 +5,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <string_view>
+#include <utility>
 
 #include "text/template/value.h"
 
 namespace hokku::jinja {
 
-/// One comparison with a budget, because shared nesting can make it exponentially long.
+/// One comparison with a budget, because shared nesting can make it exponentially long. A stop
+/// exhausts it.
 class Comparison {
   public:
     enum class Order { less, equal, greater, none };
 
-    explicit Comparison(uint64_t max_steps) : steps_left_(max_steps) {}
+    explicit Comparison(uint64_t max_steps, std::stop_token stop = {})
+        : steps_left_(max_steps), stop_(std::move(stop)) {}
     [[nodiscard]] bool equal(const Value& a, const Value& b);
     /// none: the types have no order, or the budget is used up.
     [[nodiscard]] Order order(const Value& a, const Value& b);
@@ -35,6 +39,8 @@ class Comparison {
     Order order_items(const List& a, const List& b);
 
     uint64_t steps_left_ = 0;
+    std::stop_token stop_;
+    uint32_t num_calls_ = 0;
     int depth_ = 0;
     bool exhausted_ = false, too_deep_ = false;
     Value left_, right_;

@@ -187,6 +187,7 @@ void append_padded(Text& out, const Text& text, size_t width, char align, char32
     const size_t missing = width > length ? width - length : 0;
     const size_t before = align == '>' ? missing : align == '^' ? missing / 2 : 0;
     const auto padding = [fill](size_t count) {
+        if (fill < 0x80) return std::string(count, static_cast<char>(fill));
         std::string chars;
         for (size_t i = 0; i < count; ++i) append_char(chars, fill);
         return chars;

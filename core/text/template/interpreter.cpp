@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "text/template/repr.h"
 
 namespace hokku::jinja {
@@ -18,8 +20,9 @@ NameId find_name(const Program& program, const char* name) {
 
 }  // namespace
 
-Interpreter::Interpreter(const Program& program, const TemplateLimits& limits, const std::tm& now)
-    : Runtime(limits),
+Interpreter::Interpreter(const Program& program, const TemplateLimits& limits, const std::tm& now,
+                         std::stop_token stop)
+    : Runtime(limits, std::move(stop)),
       program_(program),
       top_(make_object<Scope>(heap(), program.names.size() * sizeof(Value), program.names.size())),
       loop_name_(find_name(program, "loop")),

@@ -15,7 +15,8 @@ namespace hokku::jinja {
 /// Threads: one thread at a time; any number of interpreters may share a program.
 class Interpreter : public Runtime {
   public:
-    Interpreter(const Program& program, const TemplateLimits& limits, const std::tm& now);
+    Interpreter(const Program& program, const TemplateLimits& limits, const std::tm& now,
+                std::stop_token stop = {});
 
     /// Sets a variable of the outermost scope. Names that the program does not use are dropped.
     void define(std::string_view name, Value value);

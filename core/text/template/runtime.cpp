@@ -3,14 +3,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "text/template/compare.h"
 #include "text/template/repr.h"
 #include "text/template/unicode.h"
 
 namespace hokku::jinja {
 
-Runtime::Runtime(const TemplateLimits& limits)
-    : limits_(limits), heap_(limits.max_memory_bytes), steps_left_(limits.max_steps) {}
+namespace {
+
+/// Between two looks at the stop token: some 10 ms.
+constexpr uint64_t kStepsAtHand = 250'000;
+
+}  // namespace
+
+Runtime::Runtime(const TemplateLimits& limits, std::stop_token stop)
+    : limits_(limits),
+      heap_(limits.max_memory_bytes),
+      more_steps_(limits.max_steps),
+      stop_(std::move(stop)) {}
+
+void Runtime::set_steps_left(uint64_t steps) {
+    steps_at_hand_ = std::min(steps, kStepsAtHand);
+    more_steps_ = steps - steps_at_hand_;
+}
 
 Value Runtime::record(ErrorCode code, std::string what) {
     if (!error_) error_ = Error{code, shorten_message(std::move(what)), describe_place(), ""};
@@ -39,12 +57,16 @@ bool Runtime::spend_slowly(uint64_t steps) {
                                limits_.max_memory_bytes));
         return false;
     }
-    if (steps_left_ < steps) {
+    if (stop_.stop_requested()) {
+        record(ErrorCode::cancelled, "cancelled");
+        return false;
+    }
+    if (steps_left() < steps) {
         fail_limit(
             fmt::format("the template runs for more than the {} steps allowed", limits_.max_steps));
         return false;
     }
-    steps_left_ -= steps;
+    set_steps_left(steps_left() - steps);
     return true;
 }
 
@@ -133,17 +155,17 @@ Value Runtime::fail_undefined(const Value& undefined) {
 }
 
 void Runtime::finish(const Comparison& comparison) {
-    steps_left_ = comparison.steps_left();
+    set_steps_left(comparison.steps_left());
     if (comparison.is_too_deep()) {
         fail_limit(fmt::format("values are nested deeper than {} levels", kMaxNesting));
     } else if (comparison.exhausted()) {
-        steps_left_ = 0;
+        set_steps_left(0);
         spend();
     }
 }
 
 bool Runtime::equal(const Value& a, const Value& b) {
-    Comparison comparison(steps_left_);
+    Comparison comparison(steps_left(), stop_);
     const bool same = comparison.equal(a, b);
     finish(comparison);
     return same;
@@ -154,7 +176,7 @@ bool Runtime::ordered(const Value& a, const Value& b, std::string_view op) {
         fail_undefined(a.is_undefined() ? a : b);
         return false;
     }
-    Comparison comparison(steps_left_);
+    Comparison comparison(steps_left(), stop_);
     const auto order = comparison.order(a, b);
     finish(comparison);
     if (failed()) return false;

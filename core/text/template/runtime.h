@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <ctime>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,7 @@ struct Arguments {
 /// Threads: one thread at a time.
 class Runtime {
   public:
-    explicit Runtime(const TemplateLimits& limits);
+    explicit Runtime(const TemplateLimits& limits, std::stop_token stop = {});
     virtual ~Runtime() = default;
     Runtime(const Runtime&) = delete;
     Runtime& operator=(const Runtime&) = delete;
@@ -51,18 +52,18 @@ class Runtime {
     [[nodiscard]] bool failed() const { return error_.has_value(); }
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
-    /// Spends fuel; false when there is none left, memory is over budget or an error is pending.
+    /// Spends fuel; false when there is none left, memory is over budget, a stop was requested or
+    /// an error is pending.
     bool spend(uint64_t steps = 1) {
-        if (steps_left_ < steps || heap_.over_limit() || failed()) return spend_slowly(steps);
-        steps_left_ -= steps;
+        if (steps_at_hand_ < steps || heap_.over_limit() || failed()) return spend_slowly(steps);
+        steps_at_hand_ -= steps;
         return true;
     }
     /// Fuel for copying or comparing this many bytes, and for work on each character of them.
     bool spend_bytes(size_t bytes) { return spend(bytes / 64); }
     bool spend_scan(size_t bytes) { return spend(bytes / 8); }
     /// Adds fuel, for input that justifies it.
-    void grant(uint64_t steps) { steps_left_ += steps; }
-    [[nodiscard]] uint64_t steps_left() const { return steps_left_; }
+    void grant(uint64_t steps) { more_steps_ += steps; }
     /// Fails where `bytes` more would not fit into the budget; to be asked before allocating.
     bool reserve(size_t bytes);
     /// Whether a text of `bytes` is allowed and fits; fails if not.
@@ -108,12 +109,16 @@ class Runtime {
 
   private:
     bool spend_slowly(uint64_t steps);
+    [[nodiscard]] uint64_t steps_left() const { return steps_at_hand_ + more_steps_; }
+    void set_steps_left(uint64_t steps);
     void finish(const Comparison& comparison);
     Value record(ErrorCode code, std::string what);
 
     const TemplateLimits limits_;
-    Heap heap_;  // first among the members that own values
-    uint64_t steps_left_;
+    Heap heap_;                   // first among the members that own values
+    uint64_t steps_at_hand_ = 0;  ///< Spent without a look at anything else.
+    uint64_t more_steps_;
+    const std::stop_token stop_;
     const StackGuard stack_;
     std::optional<Error> error_;
     std::tm now_{};

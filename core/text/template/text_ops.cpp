@@ -168,7 +168,9 @@ Value replace_text(Runtime& runtime, const Text& text, const Text& from, const T
     const std::string_view view = text.bytes;
     size_t position = 0;
     runtime.spend_bytes(text.size());
-    const auto may_replace = [&] { return count != 0 && runtime.check_text(out.size()); };
+    const auto may_replace = [&] {
+        return count != 0 && runtime.spend() && runtime.check_text(out.size());
+    };
     if (from.size() == 0) {  // before every character, and at the end
         for (; may_replace(); --count) {
             out.add(to);

@@ -128,8 +128,9 @@ void BpeModel::append_ids(std::string_view piece, Scratch& scratch,
     }
 }
 
-void BpeModel::append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const {
-    for (size_t pos = 0; pos < piece.size();) {
+void BpeModel::append_symbols(std::string_view piece, Scratch& scratch) const {
+    std::vector<TokenId>& symbols = scratch.ids;
+    for (size_t pos = 0; pos < piece.size() && !scratch.is_stopped();) {
         size_t num_bytes = 1;
         const bool is_ascii = static_cast<unsigned char>(piece[pos]) < 0x80;
         if (options_.alphabet == BpeAlphabet::characters && !is_ascii) {
@@ -149,7 +150,7 @@ void BpeModel::append_symbols(std::string_view piece, std::vector<TokenId>& symb
 
 void BpeModel::merge(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const {
     scratch.ids.clear();
-    append_symbols(piece, scratch.ids);
+    append_symbols(piece, scratch);
     if (scratch.ids.size() <= kFewSymbols) {
         merge_few(scratch.ids);
     } else {
@@ -198,7 +199,7 @@ void BpeModel::merge_many(Scratch& scratch) const {
     for (int32_t k = 0; k < size; ++k)
         symbol_at(k) = {k - 1, k + 1 < size ? k + 1 : -1, scratch.ids[static_cast<size_t>(k)],
                         kNoRank};
-    for (int32_t k = 0; k < size; ++k)
+    for (int32_t k = 0; k < size && !scratch.is_stopped(); ++k)
         if (rank_at(k)) queue.push_back(entry_of(k));
     std::make_heap(queue.begin(), queue.end(), std::greater<>{});
     const auto requeue = [&](int32_t index) {
@@ -206,7 +207,7 @@ void BpeModel::merge_many(Scratch& scratch) const {
         queue.push_back(entry_of(index));
         std::push_heap(queue.begin(), queue.end(), std::greater<>{});
     };
-    while (!queue.empty()) {
+    while (!queue.empty() && !scratch.is_stopped()) {
         std::pop_heap(queue.begin(), queue.end(), std::greater<>{});
         const uint64_t entry = queue.back();
         queue.pop_back();

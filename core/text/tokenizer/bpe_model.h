@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -51,10 +52,20 @@ class BpeModel {
         std::vector<Symbol> symbols;
         std::vector<uint64_t> queue;  // rank << 32 | index of the left symbol
         std::vector<TokenId> ids;
+
+        size_t num_rounds = 0;
+        /// Asks the stop token now and then.
+        bool is_stopped() {
+            constexpr size_t kRoundsPerLook = 16'384;  // a few milliseconds
+            return ++num_rounds % kRoundsPerLook == 0 && stop.stop_requested();
+        }
+
+      public:
+        std::stop_token stop;
     };
 
     /// Appends the tokens of `piece`: lowest rank first, leftmost on ties. A byte without a token
-    /// gives none.
+    /// gives none. Once a stop is requested the tokens are some or other.
     ///
     /// Cost   : n log n for n bytes; one look-up for a piece that is itself a token.
     void append_ids(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const;
@@ -73,7 +84,7 @@ class BpeModel {
 
     void read_bytes(const Vocabulary& vocabulary);
     void add_merge(std::string_view text, size_t split, uint32_t rank, std::string& bytes);
-    void append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const;
+    void append_symbols(std::string_view piece, Scratch& scratch) const;
     bool append_bytes(std::string_view text, std::string& out) const;
     void merge(std::string_view piece, Scratch& scratch, std::vector<TokenId>& ids) const;
     void merge_few(std::vector<TokenId>& symbols) const;

@@ -10,8 +10,14 @@ namespace hokku {
 
 class BpeTokenizer::PieceEncoder final : public PieceSink {
   public:
-    PieceEncoder(const BpeModel& model, std::vector<TokenId>& ids) : model_(model), ids_(ids) {}
-    void on_piece(std::string_view piece) override { model_.append_ids(piece, scratch_, ids_); }
+    PieceEncoder(const BpeModel& model, const std::stop_token& stop, std::vector<TokenId>& ids)
+        : model_(model), ids_(ids) {
+        scratch_.stop = stop;
+    }
+    bool on_piece(std::string_view piece) override {
+        model_.append_ids(piece, scratch_, ids_);
+        return !scratch_.stop.stop_requested();
+    }
 
   private:
     const BpeModel& model_;
@@ -38,15 +44,17 @@ void BpeTokenizer::append_text_bytes(TokenId id, std::string& out) const {
 }
 
 Result<void> BpeTokenizer::append_ids(std::string_view text, std::string_view content_mask,
-                                      bool parse_special, std::vector<TokenId>& ids) const {
+                                      const EncodeOptions& options,
+                                      std::vector<TokenId>& ids) const {
     PreTokenizer::Scratch scratch(pre_tokenizer_);
-    PieceEncoder encoder(model_, ids);
+    PieceEncoder encoder(model_, options.stop, ids);
     std::string normalised;
     Result<void> outcome;
     cutter().cut(
-        text, {.control = parse_special, .user_defined = true, .content_mask = content_mask},
+        text,
+        {.control = options.parse_special, .user_defined = true, .content_mask = content_mask},
         [&](size_t begin, size_t end) {
-            if (outcome.ok())
+            if (outcome.ok() && !options.stop.stop_requested())
                 outcome =
                     append_stretch(text.substr(begin, end - begin), scratch, encoder, normalised);
         },

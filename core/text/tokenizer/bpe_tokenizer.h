@@ -18,7 +18,7 @@ class BpeTokenizer final : public VocabularyTokenizer {
 
   protected:
     Result<void> append_ids(std::string_view text, std::string_view content_mask,
-                            bool parse_special, std::vector<TokenId>& ids) const override;
+                            const EncodeOptions& options, std::vector<TokenId>& ids) const override;
     void append_text_bytes(TokenId id, std::string& out) const override;
     [[nodiscard]] size_t num_prefix_bytes(std::string_view) const override { return 0; }
 

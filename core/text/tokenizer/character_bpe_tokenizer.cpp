@@ -23,12 +23,14 @@ void CharacterBpeTokenizer::append_text_bytes(TokenId id, std::string& out) cons
 }
 
 Result<void> CharacterBpeTokenizer::append_ids(std::string_view text, std::string_view content_mask,
-                                               bool parse_special,
+                                               const EncodeOptions& options,
                                                std::vector<TokenId>& ids) const {
     BpeModel::Scratch scratch;
+    scratch.stop = options.stop;
     std::string escaped;
     cutter().cut(
-        text, {.control = parse_special, .user_defined = true, .content_mask = content_mask},
+        text,
+        {.control = options.parse_special, .user_defined = true, .content_mask = content_mask},
         [&](size_t begin, size_t end) {
             escaped.clear();
             append_escaped(text.substr(begin, end - begin), escaped);
@@ -41,7 +43,7 @@ Result<void> CharacterBpeTokenizer::append_ids(std::string_view text, std::strin
 // Word by word where no merge can cross the border, which spares long queues.
 void CharacterBpeTokenizer::append_stretch(std::string_view escaped, BpeModel::Scratch& scratch,
                                            std::vector<TokenId>& ids) const {
-    while (!escaped.empty()) {
+    while (!escaped.empty() && !scratch.stop.stop_requested()) {
         const std::string_view word = escaped.substr(0, word_cuts_.find(escaped, 1));
         model_.append_ids(word, scratch, ids);
         escaped.remove_prefix(word.size());

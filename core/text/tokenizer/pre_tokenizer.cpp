@@ -146,12 +146,9 @@ int find_match(const pcre2_code* code, bool has_jit, std::string_view text, size
 
 }  // namespace
 
-Result<void> PreTokenizer::split_from(size_t level, std::string_view text, Scratch& scratch,
+Result<bool> PreTokenizer::split_from(size_t level, std::string_view text, Scratch& scratch,
                                       PieceSink& sink) const {
-    if (level == patterns_.size()) {
-        sink.on_piece(text);
-        return {};
-    }
+    if (level == patterns_.size()) return sink.on_piece(text);
     const Pattern& pattern = patterns_[level];
     pcre2_match_data* const data = scratch.impl_->match_data[level].get();
     const PCRE2_SIZE* const bounds = pcre2_get_ovector_pointer(data);
@@ -166,23 +163,27 @@ Result<void> PreTokenizer::split_from(size_t level, std::string_view text, Scrat
                          fmt::format("byte {} of {}", from, text.size()), ""};
         const size_t begin = rc == 0 ? text.size() : bounds[0];
         const size_t end = rc == 0 ? text.size() : bounds[1];
-        if (begin > done)
-            HOKKU_CHECK(split_from(level + 1, text.substr(done, begin - done), scratch, sink));
-        const std::string_view match = text.substr(begin, end - begin);
-        if (pattern.threes_from_right) {
-            HOKKU_CHECK(split_threes(level + 1, match, scratch, sink));
-        } else if (end > begin) {
-            HOKKU_CHECK(split_from(level + 1, match, scratch, sink));
+        bool wants_more = true;
+        if (begin > done) {
+            HOKKU_TRY(wants_more,
+                      split_from(level + 1, text.substr(done, begin - done), scratch, sink));
         }
+        const std::string_view match = text.substr(begin, end - begin);
+        if (wants_more && pattern.threes_from_right) {
+            HOKKU_TRY(wants_more, split_threes(level + 1, match, scratch, sink));
+        } else if (wants_more && end > begin) {
+            HOKKU_TRY(wants_more, split_from(level + 1, match, scratch, sink));
+        }
+        if (!wants_more) return false;
         done = end;
         // An empty match is a cut without a piece: go on behind the next character.
         from = end > begin || end >= text.size() ? end : end + decode_utf8(text, end).num_bytes;
     }
     if (done < text.size()) return split_from(level + 1, text.substr(done), scratch, sink);
-    return {};
+    return true;
 }
 
-Result<void> PreTokenizer::split_threes(size_t level, std::string_view text, Scratch& scratch,
+Result<bool> PreTokenizer::split_threes(size_t level, std::string_view text, Scratch& scratch,
                                         PieceSink& sink) const {
     size_t num_left = 0;
     for (const char c : text) num_left += is_utf8_lead(c) ? 1u : 0u;
@@ -190,12 +191,14 @@ Result<void> PreTokenizer::split_threes(size_t level, std::string_view text, Scr
     for (size_t pos = 0; pos < text.size(); ++pos) {
         if (!is_utf8_lead(text[pos])) continue;
         if (num_left % 3 == 0 && pos > begin) {
-            HOKKU_CHECK(split_from(level, text.substr(begin, pos - begin), scratch, sink));
+            HOKKU_TRY(const bool wants_more,
+                      split_from(level, text.substr(begin, pos - begin), scratch, sink));
+            if (!wants_more) return false;
             begin = pos;
         }
         --num_left;
     }
-    if (begin == text.size()) return {};
+    if (begin == text.size()) return true;
     return split_from(level, text.substr(begin), scratch, sink);
 }
 
@@ -203,7 +206,8 @@ Result<void> PreTokenizer::split(std::string_view text, Scratch& scratch, PieceS
     if (text.empty()) return {};
     for (const auto& data : scratch.impl_->match_data)
         if (!data) return Error{ErrorCode::out_of_memory, "no memory to match patterns", "", ""};
-    return split_from(0, text, scratch, sink);
+    HOKKU_CHECK(split_from(0, text, scratch, sink));
+    return {};
 }
 
 }  // namespace hokku

@@ -17,7 +17,8 @@ namespace hokku {
 /// Takes the pieces of a text in their order.
 class PieceSink {
   public:
-    virtual void on_piece(std::string_view piece) = 0;
+    /// False: no more pieces are wanted.
+    virtual bool on_piece(std::string_view piece) = 0;
 
   protected:
     ~PieceSink() = default;
@@ -46,7 +47,7 @@ class PreTokenizer {
         std::unique_ptr<Impl> impl_;
     };
 
-    /// Concatenating the pieces gives the text.
+    /// Concatenating the pieces gives the text. Ends early where the sink wants no more.
     ///
     /// Needs  : text is well-formed UTF-8.
     /// Errors : limit_exceeded when a pattern needs more backtracking than PCRE2 allows.
@@ -56,9 +57,10 @@ class PreTokenizer {
   private:
     struct Pattern;
     PreTokenizer();
-    Result<void> split_from(size_t level, std::string_view text, Scratch& scratch,
+    /// False: the sink wants no more.
+    Result<bool> split_from(size_t level, std::string_view text, Scratch& scratch,
                             PieceSink& sink) const;
-    Result<void> split_threes(size_t level, std::string_view text, Scratch& scratch,
+    Result<bool> split_threes(size_t level, std::string_view text, Scratch& scratch,
                               PieceSink& sink) const;
     std::vector<Pattern> patterns_;
 };

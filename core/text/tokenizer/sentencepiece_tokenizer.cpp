@@ -33,6 +33,7 @@ class SentencePieceTokenizer::Library {
 struct SentencePieceTokenizer::Stretch {
     std::string escaped, mask, valid;
     std::vector<int> ids;
+    std::stop_token stop;
 };
 
 Result<std::shared_ptr<const SentencePieceTokenizer>> SentencePieceTokenizer::create(
@@ -88,13 +89,16 @@ size_t SentencePieceTokenizer::num_prefix_bytes(std::string_view decoded) const 
 }
 
 Result<void> SentencePieceTokenizer::append_ids(std::string_view text,
-                                                std::string_view content_mask, bool parse_special,
+                                                std::string_view content_mask,
+                                                const EncodeOptions& options,
                                                 std::vector<TokenId>& ids) const {
     Stretch stretch;
+    stretch.stop = options.stop;
     Result<void> outcome;
     size_t strip_from = std::string_view::npos;  // where a token that takes whitespace ended
     cutter().cut(
-        text, {.control = parse_special, .user_defined = false, .content_mask = content_mask},
+        text,
+        {.control = options.parse_special, .user_defined = false, .content_mask = content_mask},
         [&](size_t begin, size_t end) {
             if (begin == strip_from)
                 while (begin < end && is_space(text[begin])) ++begin;
@@ -146,6 +150,7 @@ Result<void> SentencePieceTokenizer::append_plain(std::string_view escaped, Stre
         escaped = stretch.valid;
     }
     while (escaped.size() > kChunkBytes) {
+        if (stretch.stop.stop_requested()) return {};
         const size_t cut = word_cuts_.find(escaped, kChunkBytes);
         if (cut == std::string_view::npos) break;
         HOKKU_CHECK(append_chunk(escaped.substr(0, cut), stretch, ids));

@@ -18,14 +18,14 @@ Error too_long(size_t num_bytes) {
 
 }  // namespace
 
-Result<std::vector<TokenId>> VocabularyTokenizer::encode_masked(std::string_view text,
-                                                                std::string_view content_mask,
-                                                                EncodeOptions options) const {
+Result<std::vector<TokenId>> VocabularyTokenizer::encode_masked(
+    std::string_view text, std::string_view content_mask, const EncodeOptions& options) const {
     if (text.size() > kMaxEncodeBytes) return too_long(text.size());
     const SpecialTokens& special = parts_.special;
     std::vector<TokenId> ids;
     try {
-        HOKKU_CHECK(append_ids(text, content_mask, options.parse_special, ids));
+        HOKKU_CHECK(append_ids(text, content_mask, options, ids));
+        if (options.stop.stop_requested()) return Error{ErrorCode::cancelled, "cancelled", "", ""};
         // A prompt whose template writes the token itself does not get it twice.
         if (options.add_special && special.add_bos && special.bos &&
             (ids.empty() || ids.front() != *special.bos))
@@ -47,7 +47,8 @@ Result<std::vector<TokenId>> VocabularyTokenizer::encode(std::string_view text,
 }
 
 Result<std::vector<TokenId>> VocabularyTokenizer::encode_parts(std::span<const PromptPart> parts,
-                                                               bool add_special) const {
+                                                               bool add_special,
+                                                               const std::stop_token& stop) const {
     size_t num_bytes = 0;
     for (const PromptPart& part : parts) {
         if (part.text.size() > kMaxEncodeBytes - num_bytes)
@@ -62,7 +63,8 @@ Result<std::vector<TokenId>> VocabularyTokenizer::encode_parts(std::span<const P
         text += part.text;
         mask.append(part.text.size(), part.is_content ? '\1' : '\0');
     }
-    return encode_masked(text, mask, {.parse_special = true, .add_special = add_special});
+    return encode_masked(text, mask,
+                         {.parse_special = true, .add_special = add_special, .stop = stop});
 }
 
 std::string VocabularyTokenizer::decode(std::span<const TokenId> ids, bool keep_special) const {

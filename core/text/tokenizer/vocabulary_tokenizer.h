@@ -33,8 +33,9 @@ class VocabularyTokenizer : public Tokenizer {
 
     [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text,
                                                       EncodeOptions options) const final;
-    [[nodiscard]] Result<std::vector<TokenId>> encode_parts(std::span<const PromptPart> parts,
-                                                            bool add_special) const final;
+    [[nodiscard]] Result<std::vector<TokenId>> encode_parts(
+        std::span<const PromptPart> parts, bool add_special,
+        const std::stop_token& stop) const final;
     [[nodiscard]] std::string decode(std::span<const TokenId> ids, bool keep_special) const final;
     [[nodiscard]] size_t num_tokens() const final { return parts_.vocabulary.size(); }
     [[nodiscard]] TokenKind kind(TokenId id) const final;
@@ -46,10 +47,11 @@ class VocabularyTokenizer : public Tokenizer {
     [[nodiscard]] const std::string& warning() const final { return parts_.warning; }
 
   protected:
-    /// Appends the ids of `text`. `content_mask` as in CutOptions; `parse_special` looks for
-    /// control tokens.
+    /// Appends the ids of `text`, or some of them once a stop is requested. `content_mask` as in
+    /// CutOptions.
     virtual Result<void> append_ids(std::string_view text, std::string_view content_mask,
-                                    bool parse_special, std::vector<TokenId>& ids) const = 0;
+                                    const EncodeOptions& options,
+                                    std::vector<TokenId>& ids) const = 0;
     /// Appends the bytes of a token that is part of the text. Needs: the id is in the vocabulary.
     virtual void append_text_bytes(TokenId id, std::string& out) const = 0;
     /// How many bytes the text of a whole sequence starts with that encoding put there.
@@ -60,7 +62,7 @@ class VocabularyTokenizer : public Tokenizer {
 
   private:
     Result<std::vector<TokenId>> encode_masked(std::string_view text, std::string_view content_mask,
-                                               EncodeOptions options) const;
+                                               const EncodeOptions& options) const;
     TokenizerParts parts_;
 };
 

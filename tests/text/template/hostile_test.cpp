@@ -2,6 +2,7 @@
 // Templates and inputs made to exhaust or to escape: all end in an error value, soon and on a
 // small stack.
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/utf8.h"
 #include "support/catch.h"
 #include "support/system.h"
+#include "support/time_limits.h"
 #include "text/template/render.h"
 
 using hokku::ChatTemplate;
@@ -29,6 +31,13 @@ std::string repeat(std::string_view text, size_t count) {
 }
 
 constexpr size_t kSmallStack = size_t{512} << 10;
+
+// Of the processor: other programs do not count.
+double thread_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 // Code of the error a template ends with; nullopt if it renders.
 std::optional<ErrorCode> code_of(const std::string& source) {
@@ -283,4 +292,19 @@ TEST_CASE("ChatTemplate: what a message holds cannot be multiplied beyond the li
     CHECK(code_with("{% set ns = namespace(t=messages[0].content) %}{% for i in range(40) %}"
                     "{% set ns.t = ns.t + ns.t %}{% endfor %}{{ ns.t }}") ==
           ErrorCode::limit_exceeded);
+}
+
+TEST_CASE("ChatTemplate: every way to use fuel costs some", "[template]") {
+    // Each once took seconds: many small replacements, wide padding.
+    for (const char* source : {
+             "{% set s = 'ab' * 99999 %}{% for i in range(99999) %}{% set d = s|replace('a', '') %}"
+             "{% endfor %}",
+             "{% for i in range(99999) %}{% for j in range(999) %}{% set d = '%65000d'|format(1) %}"
+             "{% endfor %}{% endfor %}",
+         }) {
+        INFO(source);
+        const double begin = thread_seconds();
+        CHECK(code_of(source) == ErrorCode::limit_exceeded);
+        CHECK(thread_seconds() - begin < 1.5 * hokku::testing::kTimeFactor);
+    }
 }
