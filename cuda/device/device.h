@@ -30,9 +30,10 @@
 // copy_async16(shared, global), copy_async16_or_zero(shared, global, is_inside), copy_commit(),
 // copy_wait<n>()          What was copied is there after the wait that leaves n groups in flight,
 //                         for others after the next barrier.
-// load16(p)               16 aligned bytes. load16_once(p), load8_once(p): of weights, which are
-// read
-//                         once a step and never written; it may move before wait_for_primary().
+// load16(p)               16 aligned bytes.
+// load16_once(p), load8_once(p)   Of weights, which are read once a step and never written; they
+// may
+//                         move before wait_for_primary().
 // permute_bytes(a, b, s)  Byte i of the result is byte (s >> 4 i) % 8 of a, then b.
 // prefetch(p)             Into the L2 cache.
 // half_to_float, float_to_half (to infinity), float_to_half_clamped, bfloat_to_float,

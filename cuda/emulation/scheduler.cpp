@@ -155,10 +155,12 @@ void Scheduler::begin_block(Grid& grid) {
     block->y = place / launch.grid.x % launch.grid.y;
     block->z = place / launch.grid.x / launch.grid.y;
     block->threads.resize(launch.num_threads);
+    block->warps.resize((launch.num_threads + kWarp - 1) / kWarp);
     std::vector<Thread*> group;
     for (uint32_t i = 0; i < launch.num_threads; ++i) {
         block->threads[i].block = block.get();
         block->threads[i].index = i;
+        block->warps[i / kWarp].present |= 1u << i % kWarp;
         group.push_back(&block->threads[i]);
     }
     num_live_threads_ += launch.num_threads;
@@ -269,14 +271,15 @@ void Scheduler::end_thread(Thread& thread) {
     } else if (block.grid->primary != nullptr && !thread.has_waited) {
         fault = "ended without having waited for the launch that it depends on";
     }
-    const uint32_t first = thread.index / kWarp * kWarp;
-    const auto end = std::min<uint32_t>(first + kWarp, static_cast<uint32_t>(block.threads.size()));
-    for (uint32_t i = first; i < end && fault.empty(); ++i) {
-        const Thread& other = block.threads[i];
-        if (other.state == ThreadState::at_collective &&
-            (other.call->mask >> (thread.index % kWarp) & 1u) != 0) {
-            fault = "ended while lane " + std::to_string(i % kWarp) +
-                    " waits for it in the warp operation at " + describe(other.call->where);
+    Warp& warp = block.warps[thread.index / kWarp];
+    const uint32_t bit = 1u << thread.index % kWarp;
+    warp.done |= bit;
+    for (uint32_t lane = 0; lane < kWarp && warp.waiting >> lane != 0 && fault.empty(); ++lane) {
+        if ((warp.waiting >> lane & 1u) == 0) continue;
+        const WarpCall& call = *block.threads[thread.index / kWarp * kWarp + lane].call;
+        if ((call.mask & bit) != 0) {
+            fault = "ended while lane " + std::to_string(lane) +
+                    " waits for it in the warp operation at " + describe(call.where);
         }
     }
     if (!fault.empty()) {
@@ -404,42 +407,44 @@ std::string Scheduler::check_lane(const WarpCall& call, uint32_t lane) const {
     return {};
 }
 
+void Scheduler::check_lanes(const WarpCall& call, uint32_t mask) {
+    for (; mask != 0; mask &= mask - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+        if (std::string fault = check_lane(call, lane); !fault.empty()) fail(std::move(fault));
+    }
+}
+
 void Scheduler::collective(const WarpCall& call) {
     Thread& thread = current_thread();
     Block& block = *thread.block;
     num_idle_yields_ = 0;
-    const uint32_t lane = thread.index % kWarp, first = thread.index - lane;
-    if ((call.mask >> lane & 1u) == 0) {
+    const uint32_t lane = thread.index % kWarp, first = thread.index - lane, own = 1u << lane;
+    if ((call.mask & own) == 0) {
         fail("the warp operation at " + describe(call.where) + " has a mask without its own lane");
     }
-    const WarpCall* lanes[kWarp] = {};
-    bool is_last = true;
-    for (uint32_t i = 0; i < kWarp; ++i) {
-        if ((call.mask >> i & 1u) == 0) continue;
-        if (i == lane) {
-            lanes[i] = &call;
-            continue;
-        }
-        if (std::string fault = check_lane(call, i); !fault.empty()) fail(std::move(fault));
-        const Thread& other = block.threads[first + i];
-        if (other.state == ThreadState::at_collective) {
-            lanes[i] = other.call;
-        } else {
-            is_last = false;
-        }
-    }
+    Warp& warp = block.warps[thread.index / kWarp];
+    const uint32_t others = call.mask & ~own, waiting = warp.waiting & others;
+    check_lanes(call, others & (warp.done | ~warp.present));
+    check_lanes(call, waiting & (0u - waiting));  // One of them; the last to arrive looks at all.
     char* const order = &block.threads[first].warp_order;
     if (call.is_barrier) release(order);
-    if (!is_last) {
+    if (waiting != others) {
         thread.call = &call;
+        warp.waiting |= own;
         block_current(ThreadState::at_collective);
     } else {
-        call.combine(lanes, call.mask);
-        std::vector<Thread*> waiting;
+        check_lanes(call, others);
+        const WarpCall* lanes[kWarp] = {};
+        std::vector<Thread*> group;
         for (uint32_t i = 0; i < kWarp; ++i) {
-            if (lanes[i] != nullptr && i != lane) waiting.push_back(&block.threads[first + i]);
+            if ((others >> i & 1u) == 0) continue;
+            lanes[i] = block.threads[first + i].call;
+            group.push_back(&block.threads[first + i]);
         }
-        wake(waiting);
+        lanes[lane] = &call;
+        call.combine(lanes, call.mask);
+        warp.waiting &= ~others;
+        wake(group);
     }
     if (call.is_barrier) acquire(order);
 }

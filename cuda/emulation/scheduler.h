@@ -57,10 +57,16 @@ struct Thread {
     AsyncCopies copies;
 };
 
+/// Lanes as bits.
+struct Warp {
+    uint32_t present = 0, waiting = 0, done = 0;
+};
+
 struct Block {
     Grid* grid = nullptr;
     uint32_t x = 0, y = 0, z = 0;
     std::vector<Thread> threads;
+    std::vector<Warp> warps;
     SharedMemory shared;
     uint32_t num_at_barrier = 0, num_done = 0;
     bool is_allowing = false;  ///< One thread is enough to let dependents begin, as on devices.
@@ -109,6 +115,8 @@ class Scheduler {
     /// What the running thread breaks by reaching this; empty: nothing.
     std::string check_barrier(const std::source_location& where) const;
     std::string check_lane(const WarpCall& call, uint32_t lane) const;
+    /// Looks at the lanes of a mask, in turn.
+    void check_lanes(const WarpCall& call, uint32_t mask);
     std::string describe_deadlock() const;
     static void thread_entry();
 
