@@ -46,6 +46,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
         layout->addLayout(row);
     }
 
+    setFocusProxy(m_composer);
     m_composer->addControl(m_presetButton);
     m_draftTimer->setSingleShot(true);
     m_draftTimer->setInterval(kDraftDelayMs);

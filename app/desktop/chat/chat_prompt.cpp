@@ -72,20 +72,26 @@ ChatPrompt makeChatPrompt(const MessageTree& tree, MessageId leaf, const QString
     system.role = QStringLiteral("system");
     system.content = systemPrompt;
     prompt.add(system);
-    QVector<MessageId> leftOut;
-    QString lead;
-    const auto take = [&](const ReplyFacts& facts) {
-        if (facts.dropped.isEmpty() || contextTokens > facts.context) return;
-        leftOut += facts.dropped;
-        lead = facts.lead;
-    };
+    QVector<ReplyFacts> records;
     for (const MessageId id : tree.pathTo(leaf)) {
         const MessageRecord message = tree.at(id);
         prompt.add(message);
         if (message.role == QLatin1String("assistant"))
-            take(ReplyFacts::fromJson(message.statsJson));
+            records.append(ReplyFacts::fromJson(message.statsJson));
     }
-    take(current);
+    records.append(current);
+    // From the last one back: what is older than something that stays out stays out, too.
+    QVector<MessageId> leftOut;
+    QString lead;
+    for (auto facts = records.crbegin(); facts != records.crend(); ++facts) {
+        if (facts->dropped.isEmpty()) continue;
+        if (leftOut.isEmpty() && contextTokens > facts->context) {
+            prompt.m_hasTakenBack = true;
+            continue;
+        }
+        if (leftOut.isEmpty()) lead = facts->lead;
+        leftOut += facts->dropped;
+    }
     if (!leftOut.isEmpty()) prompt.leaveOut(leftOut, lead);
     return prompt;
 }

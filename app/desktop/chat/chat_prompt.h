@@ -25,13 +25,20 @@ class ChatPrompt {
     /// The text that the engine has put before the first message that stays.
     [[nodiscard]] QString leadOf(const DroppedTurns& dropped) const;
 
+    /// Whether it has turns that were left out of a shorter context.
+    [[nodiscard]] bool hasTakenBack() const { return m_hasTakenBack; }
+
   private:
+    friend ChatPrompt makeChatPrompt(const MessageTree&, MessageId, const QString&, quint32,
+                                     const ReplyFacts&);
+    bool m_hasTakenBack = false;
     std::vector<ChatMessage> m_messages;
     QVector<QVector<MessageId>> m_sources;  ///< Of each message.
 };
 
 /// The prompt of the path to `leaf`. Replies have left turns out of the context; they stay out
-/// unless the context, of `contextTokens`, is longer by now. `current`: of a reply that goes on.
+/// unless the context, of `contextTokens`, is longer by now (0: in any case). `current`: of a reply
+/// that goes on.
 ChatPrompt makeChatPrompt(const MessageTree& tree, MessageId leaf, const QString& systemPrompt,
                           quint32 contextTokens, const ReplyFacts& current = {});
 

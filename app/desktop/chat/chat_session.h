@@ -98,6 +98,7 @@ class ChatSession : public QObject {
     void storeStreamed();
     void endReply(MessageState state);
     [[nodiscard]] quint32 contextTokens() const;
+    [[nodiscard]] ChatPrompt promptFor(MessageId leaf, const ReplyFacts& current = {}) const;
     [[nodiscard]] GenerationRequest requestFor(const ChatPrompt& prompt) const;
     [[nodiscard]] QString systemPrompt() const {
         return m_chat.systemPrompt.isNull() ? m_presetPrompt : m_chat.systemPrompt;

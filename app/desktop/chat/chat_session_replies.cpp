@@ -51,9 +51,12 @@ void ChatSession::connectGenerator() {
             });
     connect(&m_generator, &Generator::failed, this, [this](const Error& error) {
         if (m_waiting) return sendWaiting();
-        if (m_reply) m_reply->facts().error = errorText(error);
+        const bool isTooLong = error.code == ErrorCode::limit_exceeded && error.where == "prompt";
+        if (m_reply)
+            m_reply->facts().error =
+                isTooLong ? tr("the conversation is longer than the context") : errorText(error);
         endReply(MessageState::failed);
-        if (error.code == ErrorCode::limit_exceeded) emit contextFull(m_notGrown);
+        if (isTooLong) emit contextFull(m_notGrown);
     });
 }
 
@@ -92,6 +95,16 @@ quint32 ChatSession::contextTokens() const {
     return m_generator.model() ? m_generator.model()->context_tokens : 0;
 }
 
+/// Turns that were left out come back where a longer context has room for them, and for a reply.
+ChatPrompt ChatSession::promptFor(MessageId leaf, const ReplyFacts& current) const {
+    const quint32 context = contextTokens();
+    ChatPrompt prompt = makeChatPrompt(m_messages, leaf, systemPrompt(), context, current);
+    if (!prompt.hasTakenBack()) return prompt;
+    const quint32 most = context - context / 4;
+    if (m_generator.countTokens(requestFor(prompt)).value_or(0) <= most) return prompt;
+    return makeChatPrompt(m_messages, leaf, systemPrompt(), 0, current);
+}
+
 GenerationRequest ChatSession::requestFor(const ChatPrompt& prompt) const {
     GenerationRequest request;
     request.messages = prompt.messages();
@@ -104,8 +117,7 @@ GenerationRequest ChatSession::requestFor(const ChatPrompt& prompt) const {
 
 /// `begun`: a reply whose text is gone on with, in a version of its own.
 void ChatSession::startReply(MessageId parent, const MessageRecord& begun) {
-    ChatPrompt prompt = makeChatPrompt(m_messages, parent, systemPrompt(), contextTokens(),
-                                       ReplyFacts::fromJson(begun.statsJson));
+    const ChatPrompt prompt = promptFor(parent, ReplyFacts::fromJson(begun.statsJson));
     GenerationRequest request = requestFor(prompt);
     if (!begun.content.isEmpty()) {
         ChatMessage open;
@@ -188,8 +200,7 @@ void ChatSession::endReply(MessageState state) {
 
 void ChatSession::updateBudget(const QString& draft) {
     if (!m_generator.model()) return emit budgetChanged(0, 0);
-    ChatPrompt prompt =
-        makeChatPrompt(m_messages, m_chat.activeLeaf, systemPrompt(), contextTokens());
+    ChatPrompt prompt = promptFor(m_chat.activeLeaf);
     MessageRecord written{.role = QStringLiteral("user")};
     written.content = draft;
     prompt.add(written);

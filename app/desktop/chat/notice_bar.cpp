@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chat/notice_bar.h"
 
+#include <QApplication>
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -60,6 +61,8 @@ void NoticeBar::show(const NoticeWords& text, const QVector<NoticeAction>& actio
 }
 
 void NoticeBar::dismiss() {
+    // The focus goes back to where one writes, not to whatever comes next.
+    if (isAncestorOf(QApplication::focusWidget())) parentWidget()->setFocus();
     hide();
 }
 

@@ -264,6 +264,10 @@ TEST_CASE("ChatSession: a longer context takes in again what was left out", "[gu
     QSignalSpy budget(f.session.get(), &ChatSession::budgetChanged);
     f.session->updateBudget({});
     const quint32 before = budget.last().first().toUInt();
+    f.control->context_tokens = 5000;  // longer, but not long enough
+    f.loadModel();
+    f.session->updateBudget({});
+    CHECK(budget.last().first().toUInt() == before);
     f.control->context_tokens = 16384;
     f.loadModel();
     f.session->updateBudget({});
