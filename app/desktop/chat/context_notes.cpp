@@ -19,7 +19,7 @@ QString namesOf(const QVector<MessageId>& dropped, const MessageTree& messages) 
     for (const MessageId id : dropped) {
         const MessageRecord message = messages.at(id);
         if (message.role == QLatin1String("user"))
-            names.append(QStringLiteral("“%1”").arg(firstLineOf(message.content)));
+            names.append(Words::tr("“%1”").arg(firstLineOf(message.content)));
     }
     if (names.isEmpty()) return Words::tr("the beginning");
     const QString named = names.mid(0, kMostNamed).join(QStringLiteral(", "));

@@ -67,6 +67,8 @@ void TranscriptBrowser::updateColors() {
     palette.setColor(QPalette::Highlight, colors.selection);
     palette.setColor(QPalette::HighlightedText, colors.ink);
     setPalette(palette);
+    // With a style sheet it does not take the palette of its parent a second time.
+    viewport()->setPalette(palette);
     viewport()->update();
 }
 

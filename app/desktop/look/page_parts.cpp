@@ -2,6 +2,7 @@
 #include "look/page_parts.h"
 
 #include <QApplication>
+#include <QComboBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -12,6 +13,11 @@
 #include "look/theme.h"
 
 namespace hokku::desktop {
+namespace {
+
+constexpr int kFewCharacters = 8;
+
+}  // namespace
 
 QScrollArea* makePageArea() {
     auto* area = new QScrollArea;
@@ -69,6 +75,12 @@ void addFormRow(QFormLayout& form, const QString& name, const QString& help, QWi
     control->setAccessibleDescription(help);
     form.setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
     form.setHorizontalSpacing(2 * kGrid);
+    form.setRowWrapPolicy(QFormLayout::WrapLongRows);
+    if (auto* box = qobject_cast<QComboBox*>(control)) {
+        // Wide as the column is, and no wider because of a long choice.
+        box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+        box->setMinimumContentsLength(kFewCharacters);
+    }
     form.addRow(label, control);
 }
 

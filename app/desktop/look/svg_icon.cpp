@@ -36,6 +36,7 @@ class SvgIconEngine final : public QIconEngine {
   private:
     [[nodiscard]] QPixmap draw(const QSize& size, QIcon::Mode mode) const {
         QPixmap pixmap(size);
+        if (pixmap.isNull()) return pixmap;
         pixmap.fill(Qt::transparent);
         QPainter painter(&pixmap);
         QSvgRenderer renderer(QStringLiteral(":/icons/%1.svg").arg(m_name));

@@ -137,8 +137,11 @@ ModelEntry describeModel(const QString& path, const QString& source) {
         entry.problem = errorText(info.error());
         return entry;
     }
+    // What a file calls itself inside is often the name of a training run; but the files of Ollama
+    // have no other.
     const QString name = valueOf(*info, QStringLiteral("general.name")).toString();
-    if (!name.isEmpty()) entry.name = name;
+    const bool isNamed = path.endsWith(QLatin1String(".gguf"), Qt::CaseInsensitive);
+    if (!isNamed && !name.isEmpty()) entry.name = name;
     entry.architecture = valueOf(*info, QStringLiteral("general.architecture")).toString();
     entry.license = valueOf(*info, QStringLiteral("general.license")).toString();
     entry.fileBytes = info->file_bytes;

@@ -31,6 +31,29 @@ namespace hokku::desktop {
 namespace {
 
 constexpr quint64 kDefaultContext = 4096;
+/// A card that is narrower has its buttons below the text.
+constexpr int kNarrowCard = 480;
+
+/// What is known of a model, with what can be done about it.
+class Card final : public QFrame {
+  public:
+    Card() : m_row(new QBoxLayout(QBoxLayout::LeftToRight, this)) {
+        setObjectName(QStringLiteral("notice"));
+        m_row->setContentsMargins(2 * kGrid, kGrid, 2 * kGrid, kGrid);
+    }
+    /// Texts first, then buttons.
+    void add(QLayout* part, int stretch) { m_row->addLayout(part, stretch); }
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QFrame::resizeEvent(event);
+        m_row->setDirection(width() < kNarrowCard ? QBoxLayout::TopToBottom
+                                                  : QBoxLayout::LeftToRight);
+    }
+
+  private:
+    QBoxLayout* m_row;
+};
 
 QString sizeText(quint64 bytes) {
     return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1,
@@ -281,10 +304,7 @@ QString ModelsPage::Private::memoryOf(const ModelEntry& entry) const {
 }
 
 QWidget* ModelsPage::Private::makeCard(const ModelEntry& entry) {
-    auto* card = new QFrame;
-    card->setObjectName(QStringLiteral("notice"));
-    auto* row = new QHBoxLayout(card);
-    row->setContentsMargins(2 * kGrid, kGrid, 2 * kGrid, kGrid);
+    auto* card = new Card;
     auto* texts = new QVBoxLayout;
     texts->setSpacing(2);
     auto* name = new QLabel(entry.name);
@@ -296,21 +316,24 @@ QWidget* ModelsPage::Private::makeCard(const ModelEntry& entry) {
     const bool isLoaded = entry.path == loadedPath;
     texts->addWidget(makeRemark(
         entry.problem.isEmpty() ? memoryOf(entry) : tr("Cannot be used: %1").arg(entry.problem)));
-    row->addLayout(texts, 1);
+    card->add(texts, 1);
+    auto* buttons = new QHBoxLayout;
     if (entry.problem.isEmpty()) {
         auto* use = new QPushButton(isLoaded ? tr("In use") : tr("Use"));
         use->setEnabled(!isLoaded);
         use->setAccessibleName(tr("Use %1").arg(entry.name));
         QObject::connect(use, &QPushButton::clicked, self,
                          [this, path = entry.path] { emit self->modelChosen(path); });
-        row->addWidget(use, 0, Qt::AlignTop);
+        buttons->addWidget(use, 0, Qt::AlignTop);
     }
     if (entry.path.startsWith(folders.models)) {
         auto* erase = new QPushButton(tr("Delete"));
         erase->setAccessibleName(tr("Delete %1").arg(entry.name));
         QObject::connect(erase, &QPushButton::clicked, self, [this, entry] { remove(entry); });
-        row->addWidget(erase, 0, Qt::AlignTop);
+        buttons->addWidget(erase, 0, Qt::AlignTop);
     }
+    buttons->addStretch(1);
+    card->add(buttons, 0);
     return card;
 }
 

@@ -17,6 +17,7 @@
 #include <QVBoxLayout>
 
 #include "look/engine_text.h"
+#include "look/flow_layout.h"
 #include "look/page_parts.h"
 #include "look/theme.h"
 #include "settings/sampler_order_list.h"
@@ -219,7 +220,7 @@ void PresetEditor::Private::addDraw(QFormLayout& form) {
 }
 
 void PresetEditor::Private::addButtons(QVBoxLayout* column) {
-    auto* row = new QHBoxLayout;
+    auto* row = new FlowLayout(kGrid);
     const auto add = [&](const char* name, const QString& text, auto action) {
         auto* button = new QPushButton(text);
         button->setObjectName(QLatin1String(name));
@@ -231,7 +232,6 @@ void PresetEditor::Private::addButtons(QVBoxLayout* column) {
     add("importPresetButton", tr("Import…"), [this] { import(); });
     add("exportPresetButton", tr("Export…"), [this] { exportCurrent(); });
     deleteButton = add("deletePresetButton", tr("Delete"), [this] { remove(); });
-    row->addStretch(1);
     column->addLayout(row);
 }
 

@@ -158,8 +158,8 @@ void SettingsPage::Private::addConversations(QVBoxLayout* column) {
                   "says what was done"),
                overflow);
     column->addLayout(form);
-    auto* notify = new QCheckBox(tr("Tell me when a long reply has ended while I am elsewhere"));
-    notify->setToolTip(tr("By a notification of the desktop, with the title of the conversation"));
+    auto* notify = new QCheckBox(tr("Tell me when a long reply has ended"));
+    notify->setToolTip(tr("By a notification of the desktop, while you are elsewhere"));
     notify->setObjectName(QStringLiteral("notifyBox"));
     notify->setChecked(settings.notifyWhenDone());
     QObject::connect(notify, &QCheckBox::toggled, self,

@@ -185,6 +185,10 @@
         <source>The context was full and is now %1 tokens long.</source>
         <translation>Der Kontext war voll und ist nun %1 Token lang.</translation>
     </message>
+    <message>
+        <source>“%1”</source>
+        <translation>„%1“</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::ConversationModel</name>
@@ -1228,20 +1232,20 @@
         <translation>Unterhaltungen</translation>
     </message>
     <message>
-        <source>Tell me when a long reply has ended while I am elsewhere</source>
-        <translation>Melden, wenn eine lange Antwort fertig ist und Hokku im Hintergrund liegt</translation>
-    </message>
-    <message>
-        <source>By a notification of the desktop, with the title of the conversation</source>
-        <translation>Durch eine Benachrichtigung mit dem Titel der Unterhaltung</translation>
-    </message>
-    <message>
         <source>Stay in the tray when the window is closed</source>
-        <translation>Beim Schließen des Fensters im Infobereich bleiben</translation>
+        <translation>Nach dem Schließen im Infobereich bleiben</translation>
     </message>
     <message>
         <source>Replies go on, and the model stays loaded, until Hokku is quit</source>
         <translation>Antworten laufen weiter, und das Modell bleibt geladen, bis Hokku beendet wird</translation>
+    </message>
+    <message>
+        <source>Tell me when a long reply has ended</source>
+        <translation>Melden, wenn eine lange Antwort fertig ist</translation>
+    </message>
+    <message>
+        <source>By a notification of the desktop, while you are elsewhere</source>
+        <translation>Durch eine Benachrichtigung, während Hokku im Hintergrund liegt</translation>
     </message>
 </context>
 <context>

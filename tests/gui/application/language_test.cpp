@@ -7,6 +7,8 @@
 #include <QMenu>
 #include <QMetaProperty>
 #include <QRegularExpression>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSpinBox>
 #include <QTextBrowser>
 #include <QToolButton>
@@ -226,4 +228,25 @@ TEST_CASE("Language: Qt's own words are German too", "[gui][quick]") {
           QStringLiteral("Strg+B"));
     language.apply(QStringLiteral("en"));
     CHECK(QCoreApplication::translate("QPlatformTheme", "Cancel") == QStringLiteral("Cancel"));
+}
+
+TEST_CASE("Language: nothing is cut off in a narrow window", "[gui][quick]") {
+    application();
+    Language language;
+    WindowFixture f;
+    f.settings->setValue(QStringLiteral("presets/unfolded"), true);
+    f.openWindow();
+    f.window->resize(420, 700);
+    for (const char* code : {"en", "de"}) {
+        language.apply(QLatin1String(code));
+        for (const char* button : {"settingsButton", "modelButton"}) {
+            f.find<QToolButton>(button)->click();
+            settle();
+            for (const QScrollArea* area : f.window->findChildren<QScrollArea*>()) {
+                if (!area->isVisible()) continue;
+                INFO(code << " " << button);
+                CHECK(area->horizontalScrollBar()->maximum() == 0);
+            }
+        }
+    }
 }

@@ -400,3 +400,19 @@ TEST_CASE("ChatView: people's messages stand on the right at every width", "[gui
         CHECK(f.browser.viewport()->width() <= kReadingWidth + 32);
     }
 }
+
+TEST_CASE("ChatView: the ground follows the theme at once", "[gui][quick]") {
+    hokku::testing::application();
+    Theme::instance().apply(ThemeChoice::light, 100);
+    ChatView view;
+    view.resize(800, 600);
+    view.show();
+    for (const ThemeChoice theme : {ThemeChoice::dark, ThemeChoice::light}) {
+        Theme::instance().apply(theme, 100);
+        QTest::qWait(0);
+        const QImage picture = view.grab().toImage();
+        const QColor ground = Theme::instance().colors().ground;
+        CHECK(picture.pixelColor(10, 10) == ground);
+        CHECK(picture.pixelColor(picture.width() / 2, picture.height() - 10) == ground);
+    }
+}

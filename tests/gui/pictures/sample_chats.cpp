@@ -15,6 +15,9 @@ struct Sample {
 const char* const kStats =
     R"({"tokens":148,"tok_s":112.4,"ttft_ms":84,"reason":"end","prompt_tokens":61})";
 
+const char* const kThinkingStats =
+    R"({"tokens":231,"tok_s":98.0,"ttft_ms":91,"reason":"end","thought_ms":4200})";
+
 const Sample kAutumn[] = {
     {"user", "Write a haiku about autumn rain."},
     {"assistant", R"(Autumn rain at dusk,
@@ -32,7 +35,10 @@ from each falling leaf.)",
 
 The **ya** is a *cutting word*: it holds the pond still before anything moves.)",
      kStats},
-    {"user", "Count its sounds in Python."},
+};
+
+const Sample kSounds[] = {
+    {"user", "Count the sounds of a haiku in Python."},
     {"assistant", R"(Each kana is one sound, except the small ones that join the sound before them:
 
 ```python
@@ -45,8 +51,10 @@ def count_sounds(line: str) -> int:
 lines = ["ふるいけや", "かわずとびこむ", "みずのおと"]
 print([count_sounds(line) for line in lines])  # [5, 7, 5]
 ```
-)",
-     kStats},
+
+Lines in kanji must be turned into kana first; a dictionary such as `fugashi` knows how they are read.)",
+     kThinkingStats,
+     "A mora counter: small kana join the one before, but the small tsu is a sound of its own."},
 };
 
 const Sample kSnow[] = {
@@ -146,14 +154,15 @@ def rain(n):  # תגובה
 
 }  // namespace
 
-ChatId addSampleChats(ChatStore& store) {
+SampleChats addSampleChats(ChatStore& store) {
     const QString poems = QStringLiteral("Poems");
     add(store, kRenga, {}, false);
     add(store, kLetter, {}, false);
     add(store, kCrow, poems, false);
     add(store, kTea, {}, true);
     add(store, kSnow, poems, false);
-    return add(store, kAutumn, {}, false);
+    const ChatId sounds = add(store, kSounds, {}, false);
+    return {.poem = add(store, kAutumn, {}, false), .code = sounds};
 }
 
 ChatId addLongChat(ChatStore& store) {

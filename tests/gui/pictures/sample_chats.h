@@ -6,8 +6,13 @@
 
 namespace hokku::testing {
 
-/// Fills an empty store; the chat to be shown.
-desktop::ChatId addSampleChats(desktop::ChatStore& store);
+/// Those that are to be opened.
+struct SampleChats {
+    desktop::ChatId poem = 0;
+    desktop::ChatId code = 0;  ///< With a thought.
+};
+/// Fills an empty store.
+SampleChats addSampleChats(desktop::ChatStore& store);
 /// With a thought, turns that were left out and a summary of them.
 desktop::ChatId addLongChat(desktop::ChatStore& store);
 /// A conversation in Hebrew and Arabic, with code and a list.

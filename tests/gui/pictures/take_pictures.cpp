@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the real window over sample conversations and saves pictures of its pages:
-//   take_pictures OUT [--models FOLDER] [--language de] [--theme dark] [--right-to-left]
-// The starter model must be installed. QT_SCALE_FACTOR=1.5 makes pictures for finer screens.
+//   take_pictures OUT [--models FOLDER] [--language de] [--theme dark] [--right-to-left] [--docs]
+// With --docs those of docs/images (QT_SCALE_FACTOR=1.5, fonts Inter and Noto). The starter model
+// must be installed.
 #include <QApplication>
+#include <QComboBox>
 #include <QCommandLineParser>
 #include <QDir>
 #include <QLineEdit>
@@ -29,6 +31,7 @@ using namespace hokku::desktop;
 using namespace hokku::testing;
 
 constexpr int kPatienceMs = 60'000, kSettleMs = 400;
+constexpr QSize kNarrow(420, 820);
 
 class Photographer {
   public:
@@ -42,6 +45,17 @@ class Photographer {
     template <class Widget = QWidget>
     Widget& find(const char* name) {
         return *m_window.findChild<Widget*>(QLatin1String(name));
+    }
+    void open(ChatId chat, double scrollPosition) {
+        emit m_window.findChild<Sidebar*>()->chatSelected(chat);
+        m_window.chatPage().view().setScrollPosition(scrollPosition);
+    }
+    void search(const char* text) {
+        find<QLineEdit>("searchField").setText(QString::fromUtf8(text));
+    }
+    void choose(const char* box, int index) {
+        find<QComboBox>(box).setCurrentIndex(index);
+        emit find<QComboBox>(box).activated(index);
     }
     void press(const char* button) { find<QToolButton>(button).click(); }
     /// A picture of each screenful of a page.
@@ -78,8 +92,7 @@ void takeLongChat(MainWindow& window, Photographer& photographer, ChatId chat) {
 }
 
 void takePages(MainWindow& window, Photographer& photographer, ChatId chat) {
-    emit window.findChild<Sidebar*>()->chatSelected(chat);
-    window.chatPage().view().setScrollPosition(1);
+    photographer.open(chat, 1);
     photographer.take("chat");
     photographer.press("settingsButton");
     photographer.takeAll("settings");
@@ -90,16 +103,48 @@ void takePages(MainWindow& window, Photographer& photographer, ChatId chat) {
     photographer.press("modelButton");
     photographer.takeAll("models");
     photographer.press("modelButton");
-    auto& field = photographer.find<QLineEdit>("searchField");
-    field.setText(QStringLiteral("rain"));
+    photographer.search("rain");
     photographer.take("search");
-    field.clear();
+    photographer.search("");
     photographer.press("newChatButton");
     photographer.take("empty");
-    window.resize(420, 760);
-    emit window.findChild<Sidebar*>()->chatSelected(chat);
-    window.chatPage().view().setScrollPosition(0);
+    window.resize(kNarrow);
+    photographer.press("settingsButton");
+    photographer.takeAll("narrow-settings");
+    photographer.press("settingsButton");
+    photographer.press("modelButton");
+    photographer.takeAll("narrow-models");
+    photographer.press("modelButton");
+    photographer.open(chat, 0);
     photographer.take("narrow");
+}
+
+/// The pictures of docs/images.
+void takeDocs(MainWindow& window, Photographer& photographer, const SampleChats& chats) {
+    photographer.open(chats.poem, 0);
+    auto& message = photographer.find<QPlainTextEdit>("messageEdit");
+    message.setPlainText(QStringLiteral("Now one about the first frost, with a crow in it."));
+    message.moveCursor(QTextCursor::End);
+    photographer.take("desktop-light");
+    message.clear();
+    photographer.search("rain");
+    photographer.take("desktop-search");
+    photographer.search("");
+    photographer.press("settingsButton");
+    photographer.choose("presetBox", 2);
+    photographer.take("desktop-settings");
+    photographer.choose("presetBox", 0);
+    photographer.press("settingsButton");
+    photographer.press("modelButton");
+    photographer.take("desktop-models");
+    photographer.press("modelButton");
+    Theme::instance().apply(ThemeChoice::dark, 100);
+    photographer.open(chats.code, 0);
+    photographer.take("desktop-dark");
+    Theme::instance().apply(ThemeChoice::light, 100);
+    window.resize(kNarrow);
+    photographer.open(chats.poem, 0);
+    photographer.take("desktop-narrow");
 }
 
 }  // namespace
@@ -114,7 +159,8 @@ int main(int argc, char** argv) {
                                   QStringLiteral("en"));
     const QCommandLineOption theme(QStringLiteral("theme"), {}, QStringLiteral("name"));
     const QCommandLineOption reverse(QStringLiteral("right-to-left"));
-    parser.addOptions({models, code, theme, reverse});
+    const QCommandLineOption docs(QStringLiteral("docs"));
+    parser.addOptions({models, code, theme, reverse, docs});
     parser.process(application);
     if (parser.positionalArguments().size() != 1) parser.showHelp(2);
     const QString out = parser.positionalArguments().first();
@@ -135,9 +181,10 @@ int main(int argc, char** argv) {
     auto store = ChatStore::open({});
     auto engine = hokku::Engine::create();
     if (!store.ok() || !engine.ok()) return 1;
-    const ChatId longChat = parser.isSet(reverse) ? 0 : addLongChat(**store);
-    const ChatId chat =
-        parser.isSet(reverse) ? addRightToLeftChat(**store) : addSampleChats(**store);
+    const ChatId longChat = addLongChat(**store);
+    const ChatId mirroredChat = parser.isSet(reverse) ? addRightToLeftChat(**store) : 0;
+    const SampleChats chats = parser.isSet(reverse) ? SampleChats() : addSampleChats(**store);
+    if (parser.isSet(docs) && !(*store)->deleteChat(longChat).ok()) return 1;
     hokku::qt::Generator generator(std::move(*engine));
     MainWindow window(
         {.folders = *folders, .settings = settings, .store = **store, .generator = generator});
@@ -145,7 +192,11 @@ int main(int argc, char** argv) {
     window.loadModel({});
     if (!QTest::qWaitFor([&] { return generator.model().has_value(); }, kPatienceMs)) return 1;
     Photographer photographer(window, out);
-    if (longChat != 0) takeLongChat(window, photographer, longChat);
-    takePages(window, photographer, chat);
+    if (parser.isSet(docs)) {
+        takeDocs(window, photographer, chats);
+        return 0;
+    }
+    takeLongChat(window, photographer, longChat);
+    takePages(window, photographer, parser.isSet(reverse) ? mirroredChat : chats.code);
     return 0;
 }
