@@ -80,6 +80,13 @@
     </message>
 </context>
 <context>
+    <name>hokku::desktop::ChatSession</name>
+    <message>
+        <source>the conversation is longer than the context</source>
+        <translation>Die Unterhaltung ist länger als der Kontext</translation>
+    </message>
+</context>
+<context>
     <name>hokku::desktop::ChatStore</name>
     <message>
         <source>The conversations were written by a newer version of Hokku. They can be read here; new ones are not stored.</source>
