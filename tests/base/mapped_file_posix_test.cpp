@@ -9,7 +9,10 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "base/read_fault_guard.h"
 #include "support/catch.h"
 #include "support/gguf_writer.h"
 
@@ -89,4 +92,22 @@ TEST_CASE("MappedFile: a mapped file that shrinks reads as zeros and says so", "
     CHECK(shrinks.value()->has_read_fault());
     CHECK_FALSE(stays.value()->has_read_fault());
     CHECK(touch(stays.value()->bytes().data() + kSize - 1) == 'y');
+}
+
+TEST_CASE("MappedFile: what cannot be mapped is read", "[base][quick]") {
+    const ScratchFolder folder;
+    const std::string content(100'000, 'x');
+    write_file(folder / "file", content);
+    // As on a network mount that refuses mappings: no place is left to watch one for read faults.
+    const std::vector<std::byte> memory(4096);
+    std::vector<hokku::ReadFaultGuard> guards;
+    while (auto guard = hokku::ReadFaultGuard::watch(memory)) guards.push_back(std::move(*guard));
+    const auto opened = MappedFile::open(folder / "file");
+    REQUIRE(opened.ok());
+    CHECK_FALSE(opened.value()->is_mapped());
+    REQUIRE(opened.value()->load_all().ok());
+    const auto bytes = opened.value()->bytes();
+    CHECK(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()) == content);
+    guards.clear();
+    CHECK(MappedFile::open(folder / "file").value()->is_mapped());
 }

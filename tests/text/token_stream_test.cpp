@@ -140,3 +140,32 @@ TEST_CASE("TokenStream: SentencePiece gives one U+FFFD for each broken byte", "[
     CHECK(stream(*with_prefix, {263, 263}) == Chunks{" hi", " hi", ""});
     CHECK(with_prefix->decode(std::vector<TokenId>{263, 263}, false) == "hi hi");
 }
+
+TEST_CASE("TokenStream: every character comes whole with its last byte", "[text][quick]") {
+    struct Case {
+        std::shared_ptr<const Tokenizer> tokenizer;
+        TokenId first_byte;  // of the 256 byte tokens
+    };
+    const Case cases[] = {{open_tiny(hokku::testing::tiny_bpe()), 0},
+                          {open_tiny(hokku::testing::tiny_sentencepiece()), 3},
+                          {open_tiny(hokku::testing::tiny_character_bpe()), 1}};
+    for (const auto& [tokenizer, first_byte] : cases) {
+        INFO(tokenizer->model_kind());
+        TokenStream tokens(*tokenizer);
+        size_t num_wrong = 0;
+        // One stream for all: what comes before a character must not matter.
+        for (char32_t c = 0x80; c <= 0x10FFFF; ++c) {
+            if (c == 0xD800) c = 0xE000;
+            std::string character, streamed;
+            hokku::append_utf8(character, c);
+            for (size_t i = 0; i < character.size(); ++i) {
+                streamed += tokens.push(first_byte + static_cast<unsigned char>(character[i]));
+                // Runs of byte tokens may be held back whole.
+                if (i + 1 < character.size() && !streamed.empty()) ++num_wrong;
+            }
+            if (streamed != character) ++num_wrong;
+        }
+        CHECK(num_wrong == 0);
+        CHECK(tokens.finish().empty());
+    }
+}

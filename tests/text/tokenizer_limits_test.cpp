@@ -160,6 +160,43 @@ TEST_CASE("PreTokenizer: every family takes a million of one character", "[text]
     });
 }
 
+namespace {
+
+std::string without_marks(std::string text) {
+    const std::string mark = "\xEF\xBF\xBD";
+    for (size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+        text.erase(at, mark.size());
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("Tokenizer: whatever bytes a text has, its tokens are text again", "[text]") {
+    const std::shared_ptr<const Tokenizer> tokenizers[] = {
+        open_tiny(hokku::testing::tiny_bpe()), open_tiny(hokku::testing::tiny_sentencepiece()),
+        open_tiny(hokku::testing::tiny_character_bpe())};
+    // Every start of a character with every second byte, whole, cut and overlong, within text.
+    const std::string tails[] = {"", "\x80", "\x80\xBF", "hi"};
+    for (const auto& tokenizer : tokenizers) {
+        size_t num_wrong = 0;
+        for (int lead = 0x80; lead < 256; ++lead)
+            for (int second = 0; second < 256; ++second)
+                for (const std::string& tail : tails) {
+                    const std::string text = std::string("hi") + static_cast<char>(lead) +
+                                             static_cast<char>(second) + tail;
+                    const auto ids = tokenizer->encode(text, {});
+                    REQUIRE(ids.ok());
+                    const std::string decoded = tokenizer->decode(*ids, true);
+                    // What is no character is marked, once or byte by byte; the rest comes back.
+                    const bool is_same =
+                        without_marks(decoded) == without_marks(hokku::to_valid_utf8(text));
+                    if (!is_same || !hokku::is_valid_utf8(decoded)) ++num_wrong;
+                }
+        INFO(tokenizer->model_kind());
+        CHECK(num_wrong == 0);
+    }
+}
+
 TEST_CASE("Tokenizer: encoding ends soon after a stop is requested", "[text][quick][serial]") {
     constexpr size_t kNumBytes = 8u << 20;
     std::stop_source source;
