@@ -90,6 +90,7 @@ void MainWindow::showModel() {
     if (generator.isLoading()) return m_chatPage->setReady(false, tr("The model is being loaded"));
     m_header->setModel(generator.model());
     m_modelsPage->setLoadedModel(m_models.loadedPath());
+    m_chatPage->setIsStarterModel(m_models.isStarter());
     m_chatPage->setReady(generator.model().has_value(), tr("Choose a model first"));
 }
 

@@ -57,6 +57,12 @@ QString ModelControl::loadedPath() const {
     return m_generator.model() ? fromPath(m_generator.model()->path) : QString();
 }
 
+bool ModelControl::isStarter() const {
+    const QString name =
+        QString::fromLatin1(kStarterModel.data(), static_cast<qsizetype>(kStarterModel.size()));
+    return QFileInfo(loadedPath()).fileName() == name;
+}
+
 QString ModelControl::wantedPath() const {
     return m_loadingPath.isEmpty() ? loadedPath() : m_loadingPath;
 }

@@ -28,6 +28,7 @@ class ModelControl : public QObject {
     void letGo(const QString& path, const std::function<void()>& then);
     /// Empty: there is none.
     [[nodiscard]] QString loadedPath() const;
+    [[nodiscard]] bool isStarter() const;  ///< The model that comes with the program.
     /// That of the model that is being loaded, else that of the one that is there.
     [[nodiscard]] QString wantedPath() const;
 

@@ -25,6 +25,7 @@ void SelfTest::start() {
     connect(&generator, &qt::Generator::loadFailed, this,
             [this](const Error& error) { end(false, QString::fromStdString(error.message())); });
     if (generator.model()) return sendFirst();
+    if (!generator.isLoading()) return end(false, QStringLiteral("no model was found"));
     connect(&generator, &qt::Generator::modelReady, this, &SelfTest::sendFirst,
             Qt::SingleShotConnection);
 }

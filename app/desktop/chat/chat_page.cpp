@@ -46,7 +46,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
         layout->addLayout(row);
     }
 
-    setFocusProxy(m_composer);
+    connect(m_notice, &NoticeBar::focusReleased, m_composer, &Composer::focusEdit);
     m_composer->addControl(m_presetButton);
     m_draftTimer->setSingleShot(true);
     m_draftTimer->setInterval(kDraftDelayMs);
@@ -141,6 +141,10 @@ void ChatPage::open(ChatStore& store, ChatId id) {
 void ChatPage::setReady(bool isReady, const QString& reason) {
     m_composer->setReady(isReady, reason);
     if (isReady) m_budgetTimer->start();
+}
+
+void ChatPage::setIsStarterModel(bool isStarter) {
+    if (std::exchange(m_isStarterModel, isStarter) != isStarter) retranslate();
 }
 
 void ChatPage::showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions) {
@@ -245,9 +249,14 @@ void ChatPage::changeEvent(QEvent* event) {
 
 void ChatPage::retranslate() {
     writeStatus();
-    m_view->setEmptyState(
-        tr("A quiet place to write"),
-        tr("Ask for a haiku, a letter, an idea. Everything stays on this machine."));
+    QString hint = tr("Ask for a haiku, a letter, an idea. Everything stays on this machine.");
+    if (m_isStarterModel)
+        hint +=
+            QLatin1Char('\n') +
+            tr("This is the small starter model; larger ones write better: add one under Models "
+               "(%1).")
+                .arg(QKeySequence(Qt::CTRL | Qt::Key_M).toString(QKeySequence::NativeText));
+    m_view->setEmptyState(tr("A quiet place to write"), hint);
 }
 
 }  // namespace hokku::desktop

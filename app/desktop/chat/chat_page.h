@@ -25,6 +25,8 @@ class ChatPage : public QWidget {
 
     void open(ChatStore& store, ChatId id);
     void setReady(bool isReady, const QString& reason);
+    /// The starter model says in one line that there are larger ones.
+    void setIsStarterModel(bool isStarter);
     void showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions = {});
     void showNotice(const QString& text);
     void focusComposer();
@@ -58,6 +60,7 @@ class ChatPage : public QWidget {
     Announcer* m_announcer;
     QTimer* m_draftTimer;
     QTimer* m_budgetTimer;  ///< Whatever changes at once, the tokens are counted once.
+    bool m_isStarterModel = false;
     MessageId m_edited = 0;
     QString m_draftBeforeEdit;
     quint32 m_numRead = 0, m_numToRead = 0;  ///< Of the prompt; none to read: not known yet.

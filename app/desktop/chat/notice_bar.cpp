@@ -62,7 +62,8 @@ void NoticeBar::show(const NoticeWords& text, const QVector<NoticeAction>& actio
 
 void NoticeBar::dismiss() {
     // The focus goes back to where one writes, not to whatever comes next.
-    if (isAncestorOf(QApplication::focusWidget())) parentWidget()->setFocus();
+    const bool hasFocusWithin = isAncestorOf(QApplication::focusWidget());
+    if (hasFocusWithin) emit focusReleased();
     hide();
 }
 

@@ -33,7 +33,8 @@ class NoticeBar : public QFrame {
     void dismiss();
 
   signals:
-    void dismissed();  ///< By the person.
+    void dismissed();      ///< By the person.
+    void focusReleased();  ///< It was on one of the buttons, which go.
 
   protected:
     void changeEvent(QEvent* event) override;

@@ -116,6 +116,20 @@ TEST_CASE("MainWindow: deleting the loaded model lets go of it first", "[gui][qu
     CHECK_FALSE(f.find<QToolButton>("sendButton")->isEnabled());
 }
 
+TEST_CASE("MainWindow: with the starter model a line says where larger ones are added",
+          "[gui][quick]") {
+    WindowFixture f;
+    const auto isSaid = [&] {
+        for (const QLabel* label : f.window->findChildren<QLabel*>())
+            if (label->isVisible() && label->text().contains(QStringLiteral("starter model")))
+                return label->text().contains(QStringLiteral("Ctrl+M"));
+        return false;
+    };
+    CHECK_FALSE(isSaid());
+    f.load(f.modelFile(kStarterModel.data()));
+    CHECK(isSaid());
+}
+
 TEST_CASE("MainWindow: a conversation remembers its model and offers it", "[gui][quick]") {
     WindowFixture f;
     const QString first = f.modelFile(), second = f.modelFile("second.gguf");

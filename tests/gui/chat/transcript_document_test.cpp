@@ -213,6 +213,34 @@ TEST_CASE("TranscriptDocument: states are told in words", "[gui][quick]") {
     CHECK(f.document.toPlainText().contains(text("Cut off")));
 }
 
+TEST_CASE("TranscriptDocument: text that turns out to be a thought is folded away",
+          "[gui][quick]") {
+    Fixture f;
+    f.transcript.append(turn(1, "user", text("hi")));
+    f.transcript.append(turn(2, "assistant", {}, MessageState::streaming));
+    f.transcript.streamText(text("I wonder.\n\nWhat now?"));
+    f.transcript.layout();
+    REQUIRE(f.document.toPlainText().contains(text("I wonder.")));
+    Turn thinking = turn(2, "assistant", {}, MessageState::streaming);
+    thinking.thought = text("I wonder.\n\nWhat now?");
+    thinking.thoughtMs = 3000;
+    f.transcript.update(thinking);
+    CHECK_FALSE(f.document.toPlainText().contains(text("I wonder.")));
+    f.transcript.streamText(text("An answer."));
+    f.transcript.layout();
+    CHECK(f.document.toPlainText().contains(text("An answer.")));
+    CHECK(f.document.toPlainText().contains(text("Thought for 3 s")));
+    f.transcript.toggleThought(2);
+    CHECK(f.document.toPlainText().contains(text("What now?")));
+    // What comes at once looks the same.
+    Fixture whole;
+    thinking.content = text("An answer.");
+    whole.transcript.append(turn(1, "user", text("hi")));
+    whole.transcript.append(thinking);
+    whole.transcript.toggleThought(2);
+    CHECK(dump(f.document) == dump(whole.document));
+}
+
 TEST_CASE("TranscriptDocument: thoughts are folded and tell their time", "[gui][quick]") {
     Fixture f;
     Turn reply = turn(1, "assistant", {}, MessageState::streaming);
