@@ -78,6 +78,10 @@
         <source>The context is full: the model cannot read more of this conversation.</source>
         <translation>Der Kontext ist voll: Mehr von dieser Unterhaltung kann das Modell nicht lesen.</translation>
     </message>
+    <message>
+        <source>This is the small starter model; larger ones write better: add one under Models (%1).</source>
+        <translation>Dies ist das kleine Startmodell; größere schreiben besser: Sie lassen sich unter Modelle (%1) hinzufügen.</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::ChatSession</name>
