@@ -61,7 +61,12 @@ int main(int argc, char** argv) {
         files.append(QFileInfo(file).absoluteFilePath());
     SingleInstance instance(folders->data);
     if (!parser.isSet(selftest)) {
-        if (instance.handOver(files)) return 0;
+        using Answer = SingleInstance::Answer;
+        const Answer answer = instance.handOver(files);
+        if (answer == Answer::taken) return 0;
+        if (answer == Answer::silence)
+            return fail(QApplication::translate(
+                "main", "Hokku is running already, but does not answer. Please end it first."));
         instance.listen();
     }
     Settings settings(folders->settingsFile);

@@ -59,6 +59,8 @@ MainWindow::MainWindow(const MainWindowParts& parts)
     newChat(false);
     for (const QString& problem : m_presets.problems()) m_chatPage->showNotice(problem);
     if (!parts.store.notice().isEmpty()) m_chatPage->showNotice(parts.store.notice());
+    connect(&parts.store, &ChatStore::noticed, m_chatPage,
+            [this](const QString& text) { m_chatPage->showNotice(text); });
 }
 
 void MainWindow::build() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SelfTest: drives the real window as a person would, to show that an installation works: waits for
-// the model, types, sees the reply stream, stops one, and ends the program with 0 or 1.
+// the model, types, sees the reply stream, stops one, and ends the program with 0 or 1. Says how
+// long the window and the model took.
 #pragma once
 
 #include <QObject>
@@ -17,6 +18,7 @@ class SelfTest : public QObject {
   public:
     explicit SelfTest(MainWindow& window, QObject* parent = nullptr);
     void start();
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
     void sendFirst();
@@ -26,6 +28,7 @@ class SelfTest : public QObject {
     void end(bool isGood, const QString& text);
 
     MainWindow& m_window;
+    qint64 m_windowMs = -1;  ///< When the first message could be typed.
 };
 
 }  // namespace hokku::desktop

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QLocalServer>
+#include <QLockFile>
 #include <QObject>
 #include <QStringList>
 
@@ -17,8 +18,14 @@ class SingleInstance : public QObject {
   public:
     explicit SingleInstance(const QString& dataFolder, QObject* parent = nullptr);
 
-    /// Whether another instance took the files; this one should end then.
-    bool handOver(const QStringList& files);
+    enum class Answer {
+        none,    ///< There is no other: this is the first.
+        taken,   ///< Another one has the files, even if it is too busy to open them at once.
+        silence  ///< There is another one that does not listen.
+    };
+    /// Looks for another instance and gives it the files; this one should end unless it is the
+    /// first.
+    Answer handOver(const QStringList& files);
     /// Listens for later starts.
     void listen();
 
@@ -30,6 +37,7 @@ class SingleInstance : public QObject {
     void receive();
 
     QString m_name;
+    QLockFile m_lock;  ///< Held by the first; given back by the system when that ends.
     QLocalServer m_server;
 };
 

@@ -1,76 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conversations/chat_store.h"
 
-#include <QFileInfo>
 #include <QSqlQuery>
+#include <QTimer>
 
-#include "conversations/database.h"
+#include "conversations/chat_file.h"
 #include "conversations/search_query.h"
 
 namespace hokku::desktop {
 namespace {
-
-/// Streamed text lies in message_pieces until the message is finished, so that what is written is
-/// in proportion to the new text. Deleted rows are only marked until purge().
-const QVector<Migration>& migrations() {
-    static const QVector<Migration> all{{
-        QStringLiteral("CREATE TABLE chats ("
-                       "id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL DEFAULT '', "
-                       "first_line TEXT NOT NULL DEFAULT '', folder TEXT NOT NULL DEFAULT '', "
-                       "pinned INTEGER NOT NULL DEFAULT 0, model TEXT NOT NULL DEFAULT '', "
-                       "preset TEXT NOT NULL DEFAULT '', system_prompt TEXT, "
-                       "draft TEXT NOT NULL DEFAULT '', scroll REAL NOT NULL DEFAULT 1, "
-                       "active_leaf INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL, "
-                       "deleted INTEGER NOT NULL DEFAULT 0)"),
-        QStringLiteral("CREATE TABLE messages ("
-                       "id INTEGER PRIMARY KEY AUTOINCREMENT, "
-                       "chat INTEGER NOT NULL REFERENCES chats(id) ON DELETE CASCADE, "
-                       "parent INTEGER NOT NULL DEFAULT 0, role TEXT NOT NULL, "
-                       "content TEXT NOT NULL, thought TEXT NOT NULL DEFAULT '', "
-                       "state INTEGER NOT NULL DEFAULT 0, stats TEXT NOT NULL DEFAULT '', "
-                       "created INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0)"),
-        QStringLiteral("CREATE INDEX messages_by_chat ON messages(chat, id)"),
-        QStringLiteral("CREATE TABLE message_pieces (id INTEGER PRIMARY KEY AUTOINCREMENT, "
-                       "message INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE, "
-                       "content TEXT NOT NULL, thought TEXT NOT NULL)"),
-        QStringLiteral("CREATE INDEX pieces_by_message ON message_pieces(message, id)"),
-        QStringLiteral("CREATE VIRTUAL TABLE message_search USING fts5(content, "
-                       "content='messages', content_rowid='id', "
-                       "tokenize='unicode61 remove_diacritics 2')"),
-        QStringLiteral("CREATE VIRTUAL TABLE title_search USING fts5(title, first_line, "
-                       "content='chats', content_rowid='id', "
-                       "tokenize='unicode61 remove_diacritics 2')"),
-        QStringLiteral("CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN "
-                       "INSERT INTO message_search(rowid, content) VALUES (new.id, new.content); "
-                       "END"),
-        QStringLiteral("CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN "
-                       "INSERT INTO message_search(message_search, rowid, content) "
-                       "VALUES ('delete', old.id, old.content); END"),
-        QStringLiteral("CREATE TRIGGER message_changed AFTER UPDATE OF content ON messages BEGIN "
-                       "INSERT INTO message_search(message_search, rowid, content) "
-                       "VALUES ('delete', old.id, old.content); "
-                       "INSERT INTO message_search(rowid, content) VALUES (new.id, new.content); "
-                       "END"),
-        QStringLiteral("CREATE TRIGGER chat_added AFTER INSERT ON chats BEGIN "
-                       "INSERT INTO title_search(rowid, title, first_line) "
-                       "VALUES (new.id, new.title, new.first_line); END"),
-        QStringLiteral("CREATE TRIGGER chat_removed AFTER DELETE ON chats BEGIN "
-                       "INSERT INTO title_search(title_search, rowid, title, first_line) "
-                       "VALUES ('delete', old.id, old.title, old.first_line); END"),
-        QStringLiteral("CREATE TRIGGER chat_changed AFTER UPDATE OF title, first_line ON chats "
-                       "BEGIN INSERT INTO title_search(title_search, rowid, title, first_line) "
-                       "VALUES ('delete', old.id, old.title, old.first_line); "
-                       "INSERT INTO title_search(rowid, title, first_line) "
-                       "VALUES (new.id, new.title, new.first_line); END"),
-    }};
-    return all;
-}
 
 const QString kChatValues = QStringLiteral(
     "title, first_line, folder, pinned, model, preset, system_prompt, draft, scroll, active_leaf");
 const QString kChatColumns = QStringLiteral("id, %1, updated").arg(kChatValues);
 const QString kMessageColumns =
     QStringLiteral("id, chat, parent, role, content, thought, state, stats, created");
+
+/// How soon it is tried to store what is in memory only; seldomer while that fails.
+constexpr int kRetryMs = 10'000, kMostRetryMs = 300'000;
 
 qint64 now() {
     return QDateTime::currentMSecsSinceEpoch();
@@ -129,34 +76,22 @@ std::optional<MessageRecord> readMessage(const QSqlQuery& row) {
 }  // namespace
 
 struct ChatStore::Private {
-    /// Runs statements that change something, in one transaction.
-    Result<void> change(const std::function<Result<void>()>& work) {
-        if (isReadOnly)
-            return Error{ErrorCode::io, "the conversations are open for reading only",
-                         database->path().toStdString(), ""};
-        if (Result<void> begun = database->begin(); !begun.ok()) return begun;
-        if (Result<void> done = work(); !done.ok()) {
-            database->rollBack();
-            return done;
-        }
-        return database->commit();
-    }
+    [[nodiscard]] const Database& database() const { return file->database(); }
     Result<void> run(const QString& sql, const QVariantList& values) const {
-        Result<QSqlQuery> done = database->run(sql, values);
+        Result<QSqlQuery> done = database().run(sql, values);
         if (!done.ok()) return done.error();
         return {};
     }
     Result<void> changeBy(const QString& sql, const QVariantList& values) {
-        return change([&] { return run(sql, values); });
+        return file->change([&] { return run(sql, values); });
     }
     Result<void> touch(ChatId chat) const {
         return run(QStringLiteral("UPDATE chats SET updated=? WHERE id=?"), {now(), chat});
     }
     Result<void> finishInterrupted();
 
-    std::unique_ptr<Database> database;
-    bool isReadOnly = false;
-    QString notice;
+    std::unique_ptr<ChatFile> file;
+    QTimer retry;  ///< While there is something that the file does not have.
 };
 
 ChatStore::ChatStore() : m_private(std::make_unique<Private>()) {}
@@ -165,66 +100,54 @@ ChatStore::~ChatStore() = default;
 Result<std::unique_ptr<ChatStore>> ChatStore::open(const QString& path) {
     std::unique_ptr<ChatStore> store(new ChatStore);
     Private& self = *store->m_private;
-    const bool isWritable =
-        path.isEmpty() || !QFileInfo::exists(path) || QFileInfo(path).isWritable();
-    auto database =
-        Database::open(path, isWritable ? Database::Access::readWrite : Database::Access::readOnly);
-    if (!database.ok()) return database.error();
-    Result<int> version = databaseVersion(**database);
-    if (!version.ok()) return version.error();
-    if (*version > migrations().size()) {
-        self.isReadOnly = true;
-        self.notice =
-            tr("The conversations were written by a newer version of Hokku. They can be "
-               "read here; new ones are not stored.");
-        *database = nullptr;
-        database = Database::open(path, Database::Access::readOnly);
-        if (!database.ok()) return database.error();
-    } else if (!isWritable) {
-        self.isReadOnly = true;
-        self.notice = tr("The conversations cannot be written (%1). They can be read; new ones are "
-                         "not stored.")
-                          .arg(path);
-    } else if (Result<void> migrated = migrate(**database, migrations()); !migrated.ok()) {
-        return migrated.error();
-    }
-    self.database = std::move(*database);
-    if (!self.isReadOnly) {
-        if (Result<void> done = self.finishInterrupted(); !done.ok()) return done.error();
-        if (Result<void> purged = store->purge(); !purged.ok()) return purged.error();
-    }
+    auto file = ChatFile::open(path);
+    if (!file.ok()) return file.error();
+    self.file = std::move(*file);
+    if (Result<void> done = self.finishInterrupted(); !done.ok()) return done.error();
+    if (Result<void> purged = store->purge(); !purged.ok()) return purged.error();
+    connect(&self.retry, &QTimer::timeout, store.get(), [&self] {
+        if (self.file->tryToStore()) return self.retry.stop();
+        self.retry.setInterval(qMin(2 * self.retry.interval(), kMostRetryMs));
+    });
+    if (self.file->isInMemory() && !path.isEmpty()) self.retry.start(kRetryMs);
+    self.file->onNotice = [raw = store.get(), &self](const QString& text) {
+        if (self.file->isInMemory()) self.retry.start(kRetryMs);
+        emit raw->noticed(text);
+    };
     return store;
 }
 
 /// Replies that were being written when the program ended: their pieces become their text.
 Result<void> ChatStore::Private::finishInterrupted() {
-    return change([this]() -> Result<void> {
+    return file->change([this]() -> Result<void> {
         const QString joined = QStringLiteral(
             "(SELECT coalesce(group_concat(%1, ''), '') FROM "
             "(SELECT %1 FROM message_pieces WHERE message=messages.id ORDER BY id))");
-        const int streaming = static_cast<int>(MessageState::streaming);
+        // Numbers and not parameters, so that the index of such rows is used.
         Result<void> merged = run(
             QStringLiteral("UPDATE messages SET content=content||%1, thought=thought||%2, "
-                           "state=? WHERE state=?")
-                .arg(joined.arg(QStringLiteral("content")), joined.arg(QStringLiteral("thought"))),
-            {static_cast<int>(MessageState::stopped), streaming});
+                           "state=%3 WHERE state=%4")
+                .arg(joined.arg(QStringLiteral("content")), joined.arg(QStringLiteral("thought")))
+                .arg(static_cast<int>(MessageState::stopped))
+                .arg(static_cast<int>(MessageState::streaming)),
+            {});
         if (!merged.ok()) return merged;
         return run(QStringLiteral("DELETE FROM message_pieces"), {});
     });
 }
 
-bool ChatStore::isReadOnly() const {
-    return m_private->isReadOnly;
+bool ChatStore::isStored() const {
+    return !m_private->file->isInMemory();
 }
 QString ChatStore::notice() const {
-    return m_private->notice;
+    return m_private->file->notice();
 }
 
 // ---- chats
 // ---------------------------------------------------------------------------------------
 
 Result<QVector<ChatRecord>> ChatStore::chats() const {
-    Result<QSqlQuery> rows = m_private->database->run(
+    Result<QSqlQuery> rows = m_private->database().run(
         QStringLiteral("SELECT %1 FROM chats WHERE deleted=0 ORDER BY pinned DESC, updated DESC, "
                        "id DESC")
             .arg(kChatColumns));
@@ -235,7 +158,7 @@ Result<QVector<ChatRecord>> ChatStore::chats() const {
 }
 
 Result<ChatRecord> ChatStore::chat(ChatId id) const {
-    Result<QSqlQuery> rows = m_private->database->run(
+    Result<QSqlQuery> rows = m_private->database().run(
         QStringLiteral("SELECT %1 FROM chats WHERE id=? AND deleted=0").arg(kChatColumns), {id});
     if (!rows.ok()) return rows.error();
     if (rows->next()) return readChat(*rows);
@@ -244,8 +167,8 @@ Result<ChatRecord> ChatStore::chat(ChatId id) const {
 
 Result<ChatId> ChatStore::createChat(const ChatRecord& record) {
     ChatId id = 0;
-    Result<void> done = m_private->change([&]() -> Result<void> {
-        Result<QSqlQuery> added = m_private->database->run(
+    Result<void> done = m_private->file->change([&]() -> Result<void> {
+        Result<QSqlQuery> added = m_private->database().run(
             QStringLiteral("INSERT INTO chats (%1, updated) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
                 .arg(kChatValues),
             valuesOf(record) << now());
@@ -279,7 +202,7 @@ Result<void> ChatStore::changeChats(const QString& sql, const QVariantList& valu
 }
 
 Result<void> ChatStore::purge() {
-    return m_private->change([&]() -> Result<void> {
+    return m_private->file->change([&]() -> Result<void> {
         Result<void> chats =
             m_private->run(QStringLiteral("DELETE FROM chats WHERE deleted=1"), {});
         if (!chats.ok()) return chats;
@@ -291,7 +214,7 @@ Result<void> ChatStore::purge() {
 // ------------------------------------------------------------------------------------
 
 Result<QVector<MessageRecord>> ChatStore::messages(ChatId id) const {
-    Result<QSqlQuery> rows = m_private->database->run(
+    Result<QSqlQuery> rows = m_private->database().run(
         QStringLiteral("SELECT %1 FROM messages WHERE chat=? AND deleted=0 ORDER BY id")
             .arg(kMessageColumns),
         {id});
@@ -306,8 +229,8 @@ Result<QVector<MessageRecord>> ChatStore::messages(ChatId id) const {
 
 Result<MessageId> ChatStore::addMessage(const MessageRecord& record) {
     MessageId id = 0;
-    Result<void> done = m_private->change([&]() -> Result<void> {
-        Result<QSqlQuery> added = m_private->database->run(
+    Result<void> done = m_private->file->change([&]() -> Result<void> {
+        Result<QSqlQuery> added = m_private->database().run(
             QStringLiteral("INSERT INTO messages (chat, parent, role, content, thought, state, "
                            "stats, created) VALUES (?,?,?,?,?,?,?,?)"),
             {record.chat, record.parent, record.role, present(record.content),
@@ -331,7 +254,7 @@ Result<void> ChatStore::appendText(MessageId id, const QString& content, const Q
 }
 
 Result<void> ChatStore::finishMessage(const MessageRecord& record) {
-    return m_private->change([&]() -> Result<void> {
+    return m_private->file->change([&]() -> Result<void> {
         Result<void> updated = m_private->run(
             QStringLiteral("UPDATE messages SET content=?, thought=?, state=?, stats=? WHERE id=?"),
             {present(record.content), present(record.thought), static_cast<int>(record.state),
@@ -365,7 +288,7 @@ Result<QVector<SearchHit>> ChatStore::search(const QString& query, int limit) co
     const SearchQuery parsed = parseSearch(query);
     if (parsed.isEmpty()) return hits;
     const auto collect = [&](const QString& sql, const QVariantList& values) -> Result<void> {
-        Result<QSqlQuery> rows = m_private->database->run(sql, values);
+        Result<QSqlQuery> rows = m_private->database().run(sql, values);
         if (!rows.ok()) return rows.error();
         while (rows->next()) {
             SearchHit hit;

@@ -57,21 +57,23 @@ struct SearchHit {
 };
 
 /// One store for the whole app. With an empty path it lives in memory (temporary chats, tests).
+/// Where the file cannot be read or written, now or later, the store goes on in memory and says so
+/// (noticed(), notice()); what changed meanwhile is stored as soon as that is possible.
 ///
-/// Errors : io naming the file and what SQLite says (disk full, read-only, locked). A row that
-///          cannot be read is left out, the rest still opens.
+/// Errors : io naming the file and what SQLite says. A row that cannot be read is left out, the
+///          rest still opens.
 /// Threads: the thread that opened it.
 class ChatStore : public QObject {
     Q_OBJECT
 
   public:
-    /// Opens or creates the database, after a backup migrates an older one. A database of a newer
-    /// version opens read-only (isReadOnly(), notice() says why).
+    /// Opens or creates the database, after a backup migrates an older one.
     static Result<std::unique_ptr<ChatStore>> open(const QString& path);
     ~ChatStore() override;
 
-    [[nodiscard]] bool isReadOnly() const;
-    /// What the user should be told after opening; empty: nothing.
+    /// Whether everything is in the file.
+    [[nodiscard]] bool isStored() const;
+    /// What there is to say about the file; empty: nothing.
     [[nodiscard]] QString notice() const;
 
     [[nodiscard]] Result<QVector<ChatRecord>> chats() const;  ///< Pinned first, newest first.
@@ -101,6 +103,8 @@ class ChatStore : public QObject {
 
   signals:
     void chatsChanged();
+    /// The file cannot be written any more, or can be again.
+    void noticed(const QString& text);
 
   private:
     ChatStore();

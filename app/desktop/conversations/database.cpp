@@ -6,6 +6,34 @@
 #include <QUuid>
 
 namespace hokku::desktop {
+namespace {
+
+constexpr const char* kRoom = "room on the disk";
+constexpr const char* kWritable = "a file that can be written";
+constexpr const char* kWhole = "a database that is whole";
+
+/// https://www.sqlite.org/rescode.html; the lowest byte is the kind.
+enum SqliteCode {
+    permission = 3,
+    busy = 5,
+    locked = 6,
+    readOnly = 8,
+    ioError = 10,
+    corrupt = 11,
+    full = 13,
+    cannotOpen = 14,
+    noLargeFiles = 22,
+    notADatabase = 26
+};
+
+}  // namespace
+
+StorageProblem storageProblem(const Error& error) {
+    if (error.expected == kRoom) return StorageProblem::full;
+    if (error.expected == kWritable) return StorageProblem::notWritable;
+    if (error.expected == kWhole) return StorageProblem::damaged;
+    return StorageProblem::none;
+}
 
 Result<std::unique_ptr<Database>> Database::open(const QString& path, Access access) {
     std::unique_ptr<Database> opened(new Database);
@@ -15,6 +43,7 @@ Result<std::unique_ptr<Database>> Database::open(const QString& path, Access acc
     QSqlDatabase& database = opened->m_database;
     database.setDatabaseName(path.isEmpty() ? QStringLiteral(":memory:") : path);
     QString options = QStringLiteral("QSQLITE_BUSY_TIMEOUT=2000");
+    if (path.isEmpty()) options += QStringLiteral(";QSQLITE_OPEN_URI");
     if (access == Access::readOnly) options += QStringLiteral(";QSQLITE_OPEN_READONLY");
     database.setConnectOptions(options);
     if (!database.open())
@@ -40,8 +69,32 @@ Database::~Database() {
 
 Error Database::error(const QString& doing, const QSqlError& cause) const {
     const QString said = cause.databaseText().isEmpty() ? cause.text() : cause.databaseText();
-    return Error{ErrorCode::io, (doing + QStringLiteral(": ") + said).toStdString(),
-                 (m_path.isEmpty() ? QStringLiteral("memory") : m_path).toStdString(), ""};
+    Error error{ErrorCode::bad_argument, (doing + QStringLiteral(": ") + said).toStdString(),
+                (m_path.isEmpty() ? QStringLiteral("memory") : m_path).toStdString(), ""};
+    switch (cause.nativeErrorCode().toInt() & 0xff) {
+        case full:
+            error.code = ErrorCode::io;
+            error.expected = kRoom;
+            break;
+        case permission:
+        case busy:
+        case locked:
+        case readOnly:
+        case ioError:
+        case cannotOpen:
+        case noLargeFiles:
+            error.code = ErrorCode::io;
+            error.expected = kWritable;
+            break;
+        case corrupt:
+        case notADatabase:
+            error.code = ErrorCode::bad_format;
+            error.expected = kWhole;
+            break;
+        default:
+            break;
+    }
+    return error;
 }
 
 Result<QSqlQuery> Database::run(const QString& sql, const QVariantList& values) const {

@@ -14,13 +14,19 @@
 
 namespace hokku::desktop {
 
+/// What keeps a database from being written, where it is not the statement.
+enum class StorageProblem { none, full, notWritable, damaged };
+/// Of an error of Database.
+StorageProblem storageProblem(const Error& error);
+
 /// Threads: the thread that opened it.
 class Database {
   public:
     enum class Access { readWrite, readOnly };
 
-    /// An empty path is a database in memory.
-    /// Errors : io naming the file and what SQLite says.
+    /// An empty path is a database in memory, to which files can be attached by URI.
+    /// Errors : of all members: io, bad_format for a damaged file, bad_argument for a statement
+    ///          that is wrong; naming the file and what SQLite says.
     static Result<std::unique_ptr<Database>> open(const QString& path, Access access);
     ~Database();
     Database(const Database&) = delete;

@@ -7,15 +7,6 @@
 #include <QStandardPaths>
 
 namespace hokku::desktop {
-namespace {
-
-Result<void> make(const QString& folder) {
-    if (QDir().mkpath(folder)) return {};
-    return Error{ErrorCode::io, "a folder cannot be made", folder.toStdString(),
-                 "a place where this program may write"};
-}
-
-}  // namespace
 
 Result<AppFolders> AppFolders::find(bool portable) {
     AppFolders folders;
@@ -39,9 +30,12 @@ Result<AppFolders> AppFolders::find(bool portable) {
             Paths::writableLocation(Paths::GenericCacheLocation) + QStringLiteral("/hokku");
     }
     folders.models = folders.data + QStringLiteral("/models");
-    for (const QString& folder : {folders.data, folders.models, folders.presets()}) {
-        if (Result<void> made = make(folder); !made.ok()) return made.error();
-    }
+    if (folders.data.isEmpty())
+        return Error{ErrorCode::io, "this system has no place for the files of programs", "",
+                     "HOME"};
+    // One that cannot be made is no reason not to start: whoever writes there says so.
+    for (const QString& folder : {folders.data, folders.models, folders.presets()})
+        QDir().mkpath(folder);
     return folders;
 }
 

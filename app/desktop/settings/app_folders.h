@@ -20,8 +20,9 @@ struct AppFolders {
     [[nodiscard]] QString presets() const { return data + QStringLiteral("/presets"); }
 
     /// `portable`, or a file portable.ini beside the program, keeps everything in
-    /// PROGRAM_FOLDER/hokku-data; HOKKU_HOME replaces the data folder otherwise. Makes the folders.
-    /// Errors : io naming the folder that cannot be made or written.
+    /// PROGRAM_FOLDER/hokku-data; HOKKU_HOME replaces the data folder otherwise. Makes the folders
+    /// where that can be.
+    /// Errors : io where the system has no place for them.
     static Result<AppFolders> find(bool portable);
 };
 
