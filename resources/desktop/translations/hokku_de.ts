@@ -2,6 +2,41 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="de_DE" sourcelanguage="en_US">
 <context>
+    <name>hokku::desktop::ChatFile</name>
+    <message>
+        <source>You can go on; what is new is kept in memory, and stored as soon as that is possible.</source>
+        <translation>Sie können weitermachen; Neues bleibt im Arbeitsspeicher und wird gespeichert, sobald das geht.</translation>
+    </message>
+    <message>
+        <source>The file is left as it is. You can go on, but what is new is lost when Hokku is closed.</source>
+        <translation>Die Datei bleibt, wie sie ist. Sie können weitermachen, doch Neues geht verloren, wenn Hokku beendet wird.</translation>
+    </message>
+    <message>
+        <source>The conversations were written by a newer version of Hokku.</source>
+        <translation>Die Unterhaltungen stammen von einer neueren Version von Hokku.</translation>
+    </message>
+    <message>
+        <source>The disk is full: the conversations cannot be stored.</source>
+        <translation>Der Datenträger ist voll: Die Unterhaltungen können nicht gespeichert werden.</translation>
+    </message>
+    <message>
+        <source>The file of the conversations is damaged (%1).</source>
+        <translation>Die Datei der Unterhaltungen ist beschädigt (%1).</translation>
+    </message>
+    <message>
+        <source>The conversations cannot be stored: %1 cannot be written.</source>
+        <translation>Die Unterhaltungen können nicht gespeichert werden: %1 lässt sich nicht schreiben.</translation>
+    </message>
+    <message>
+        <source>The conversations in %1 cannot be read. The file is left as it is. You can go on, but what is new is lost when Hokku is closed.</source>
+        <translation>Die Unterhaltungen in %1 sind nicht lesbar. Die Datei bleibt, wie sie ist. Sie können weitermachen, doch Neues geht verloren, wenn Hokku beendet wird.</translation>
+    </message>
+    <message>
+        <source>The conversations are stored again.</source>
+        <translation>Die Unterhaltungen werden wieder gespeichert.</translation>
+    </message>
+</context>
+<context>
     <name>hokku::desktop::ChatOverlays</name>
     <message>
         <source>Copy this code</source>
@@ -88,17 +123,6 @@
     <message>
         <source>the conversation is longer than the context</source>
         <translation>Die Unterhaltung ist länger als der Kontext</translation>
-    </message>
-</context>
-<context>
-    <name>hokku::desktop::ChatStore</name>
-    <message>
-        <source>The conversations were written by a newer version of Hokku. They can be read here; new ones are not stored.</source>
-        <translation>Die Unterhaltungen stammen aus einer neueren Version von Hokku. Sie lassen sich hier lesen; neue werden nicht gespeichert.</translation>
-    </message>
-    <message>
-        <source>The conversations cannot be written (%1). They can be read; new ones are not stored.</source>
-        <translation>Die Unterhaltungen lassen sich nicht speichern (%1). Lesen geht; neue werden nicht gespeichert.</translation>
     </message>
 </context>
 <context>
@@ -1543,6 +1567,10 @@
     <message>
         <source>A model (.gguf) to load</source>
         <translation>Ein Modell (.gguf), das geladen wird</translation>
+    </message>
+    <message>
+        <source>Hokku is running already, but does not answer. Please end it first.</source>
+        <translation>Hokku läuft schon, antwortet aber nicht. Bitte beenden Sie es zuerst.</translation>
     </message>
 </context>
 </TS>
