@@ -12,6 +12,7 @@
 #include "constraint_flags.h"
 #include "continuation_json.h"
 #include "generation.h"
+#include "hokku/chat_cache.h"
 #include "model_options.h"
 #include "sampling_flags.h"
 #include "token_list.h"
@@ -203,6 +204,10 @@ int run(const RunOptions& options) {
     // Before the model, so that a slip in the arguments is told at once.
     Result<GenerationRequest> request = make_request(options);
     if (!request) return fail_arguments(request.error());
+    if (!options.prompt_cache.empty() && !options.prompt_cache_ro) {
+        const Result<void> may_write = check_chat_target(options.prompt_cache);
+        if (!may_write) return fail(may_write.error());
+    }
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
     Result<void> checked = check_replacement(options, *request, loaded->info.num_vocab);

@@ -9,6 +9,7 @@
 #include "base/path_text.h"
 #include "base/try.h"
 #include "base/utf8.h"
+#include "kv/kv_file.h"
 
 namespace hokku {
 
@@ -80,6 +81,10 @@ Result<void> check_chat_name(std::string_view name) {
         return bad_name("the name begins or ends with a dot or a space", name);
     if (is_device(name)) return bad_name("the name is that of a device", name);
     return {};
+}
+
+Result<void> check_chat_target(const fs::path& file) {
+    return check_kv_target(file);
 }
 
 Result<ChatCache> ChatCache::open(const fs::path& folder, uint64_t limit_bytes) {

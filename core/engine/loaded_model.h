@@ -34,6 +34,7 @@ struct LoadedModel {
     /// Up to so many rows of one sequence round as single rows do. Less than least_prefill_rows,
     /// or 1.
     uint32_t max_decode_rows = 1;
+    bool is_exact = false;  ///< Loaded so.
     /// Whether a page of the weights could not be read: every step fails then. May be empty.
     std::function<bool()> has_read_fault;
     ModelInfo info;

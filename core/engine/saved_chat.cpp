@@ -94,6 +94,10 @@ KvFileModel describe_kv(const LoadedModel& loaded) {
     model.kv_type = loaded.info.kv_type;
     model.block_tokens = kKvBlockTokens;
     model.block_bytes = loaded.backend->kv_block_bytes();
+    model.is_exact = loaded.is_exact;
+    model.kernels = loaded.info.kernels;
+    model.num_ranks =
+        static_cast<uint32_t>(std::max<size_t>(1, loaded.info.rank_weight_bytes.size()));
     if (loaded.file != nullptr) {
         model.hash = hash_model(*loaded.file);
         model.file_bytes = loaded.file->file_bytes();

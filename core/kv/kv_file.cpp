@@ -3,14 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/byte_reader.h"
 #include "base/checked_math.h"
 #include "base/hash64.h"
+#include "base/path_text.h"
 #include "base/try.h"
 
 namespace hokku {
@@ -18,8 +24,14 @@ namespace hokku {
 namespace {
 
 constexpr std::string_view kMagic("HOKKUKV\0", 8);
-constexpr uint32_t kVersion = 1;
-constexpr uint32_t kFlagLongRope = 1;
+/// What a file that is not finished begins with; what both begin with.
+constexpr std::string_view kUnfinishedMagic("HOKKUKV~", 8), kAnyMagic("HOKKUKV", 7);
+constexpr uint32_t kVersion = 2;
+constexpr uint32_t kFlagLongRope = 1, kFlagExact = 2;
+constexpr uint32_t kKernelsShift = 8, kRanksShift = 16;
+/// In the file they are numbers: their place in this list.
+constexpr std::array<std::string_view, 3> kKernels = {"reference", "avx2", "avx512"};
+constexpr uint32_t kOtherKernels = 255;
 constexpr size_t kHashOffset = 72, kTablesOffset = 80;  // The header hash; what follows it.
 constexpr uint64_t kDataAlignment = 4096;
 constexpr uint64_t kLayerBytes = 12;
@@ -34,12 +46,56 @@ uint64_t header_hash(std::span<const std::byte> header, size_t tables_end) {
     return hash64(header.subspan(kTablesOffset, tables_end - kTablesOffset), start);
 }
 
+uint32_t flags_of(const KvFileModel& model) {
+    const auto* at = std::find(kKernels.begin(), kKernels.end(), model.kernels);
+    const auto index = static_cast<uint32_t>(at - kKernels.begin());
+    const uint32_t kernels = at == kKernels.end() ? kOtherKernels : index;
+    return (model.uses_long_rope ? kFlagLongRope : 0) | (model.is_exact ? kFlagExact : 0) |
+           kernels << kKernelsShift | std::min(model.num_ranks, 255u) << kRanksShift;
+}
+
+/// "exactly, reference kernels, 1 rank".
+std::string arithmetic_text(uint32_t flags) {
+    const uint32_t kernels = (flags >> kKernelsShift) & 255u, ranks = (flags >> kRanksShift) & 255u;
+    return fmt::format("{}{} kernels, {} rank{}", (flags & kFlagExact) != 0 ? "exactly, " : "",
+                       kernels < kKernels.size() ? kKernels[kernels] : "other", ranks,
+                       ranks == 1 ? "" : "s");
+}
+
+/// What is there must be a file of ours, or nothing.
+Result<void> check_replaceable(const std::filesystem::path& path, bool may_be_empty) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(path, error);
+    if (!fs::exists(status)) return {};
+    const auto refuse = [&](const char* what) {
+        return Error{ErrorCode::bad_argument, fmt::format("{}: it is left as it is", what),
+                     path_text(path), "a new file or a saved chat"};
+    };
+    if (fs::is_directory(status)) return refuse("this is a folder");
+    if (fs::is_symlink(status)) return refuse("this is a link");
+    if (!fs::is_regular_file(status)) return refuse("this is not a regular file");
+    std::ifstream file(path, std::ios::binary);
+    std::array<char, kAnyMagic.size()> start{};
+    file.read(start.data(), start.size());
+    if (may_be_empty && file.gcount() == 0 && file.eof()) return {};
+    const std::string_view found(start.data(), static_cast<size_t>(file.gcount()));
+    return found == kAnyMagic ? Result<void>() : refuse("this is not a saved chat");
+}
+
 template <class T>
 void put(std::vector<std::byte>& bytes, size_t offset, T value) {
     std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
 }  // namespace
+
+Result<void> check_kv_target(const std::filesystem::path& path) {
+    HOKKU_CHECK(check_replaceable(path, false));
+    std::filesystem::path part = path;
+    part += ".part";
+    return check_replaceable(part, true);
+}
 
 // ---- reading -----------------------------------------------------------------------------------
 
@@ -130,9 +186,13 @@ Result<void> KvFileView::check_model(const KvFileModel& model) const {
         return differs(
             fmt::format("the chat was saved with a context of type {}", kv_type_name(type)),
             fmt::format("{}, as the model is loaded", kv_type_name(model.kv_type)));
-    if (((flags_ & kFlagLongRope) != 0) != model.uses_long_rope)
+    const uint32_t flags = flags_of(model);
+    if ((flags_ & kFlagLongRope) != (flags & kFlagLongRope))
         return differs("the chat was saved with a context of another length class",
                        "LongRoPE factors as the model is loaded");
+    if (flags_ != flags)
+        return differs(fmt::format("the chat was computed otherwise ({})", arithmetic_text(flags_)),
+                       fmt::format("{}, as the model is loaded", arithmetic_text(flags)));
     bool is_same = num_layers_ == model.layers.size() && block_tokens_ == model.block_tokens &&
                    block_bytes_ == model.block_bytes;
     for (size_t i = 0; is_same && i < model.layers.size(); ++i) {
@@ -187,8 +247,9 @@ Result<KvFileWriter> KvFileWriter::create(const std::filesystem::path& path,
                      "saved chat",
                      fmt::format("at least one token and a note of at most {} bytes",
                                  kv_file_limits::kMaxNoteBytes)};
+    HOKKU_CHECK(check_kv_target(path));
     HOKKU_TRY(FileWriter file, FileWriter::create(path));
-    KvFileWriter writer(std::move(file));
+    KvFileWriter writer(path, std::move(file));
     const uint64_t num_blocks = num_blocks_of(tokens.size(), model.block_tokens);
     const size_t tokens_offset = kTablesOffset + model.layers.size() * kLayerBytes;
     writer.next_hash_ = tokens_offset + tokens.size_bytes();
@@ -204,7 +265,7 @@ Result<KvFileWriter> KvFileWriter::create(const std::filesystem::path& path,
     put(header, 32, static_cast<uint32_t>(model.layers.size()));
     put(header, 36, model.block_tokens);
     put(header, 40, static_cast<uint32_t>(tokens.size()));
-    put(header, 44, model.uses_long_rope ? kFlagLongRope : 0);
+    put(header, 44, flags_of(model));
     put(header, 48, model.block_bytes);
     put(header, 56, uint64_t{note.size()});
     put(header, 64, uint64_t{header.size()});
@@ -217,8 +278,10 @@ Result<KvFileWriter> KvFileWriter::create(const std::filesystem::path& path,
     }
     std::memcpy(header.data() + tokens_offset, tokens.data(), tokens.size_bytes());
     if (!note.empty()) std::memcpy(header.data() + note_offset, note.data(), note.size());
-    // Room only: until finish() the file has no magic.
-    HOKKU_CHECK(writer.file_.append(std::vector<std::byte>(header.size())));
+    // Room only, with a magic that tells what it is when this process is ended.
+    std::vector<std::byte> room(header.size());
+    std::memcpy(room.data(), kUnfinishedMagic.data(), kUnfinishedMagic.size());
+    HOKKU_CHECK(writer.file_.append(room));
     return writer;
 }
 
@@ -232,6 +295,7 @@ Result<uint64_t> KvFileWriter::finish() {
     put(header_, kHashOffset, header_hash(header_, tables_end_));
     HOKKU_CHECK(file_.write_at(0, header_));
     const uint64_t size = file_.size_bytes();
+    HOKKU_CHECK(check_kv_target(path_));  // it may have come meanwhile
     HOKKU_CHECK(file_.commit());
     return size;
 }

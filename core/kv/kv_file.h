@@ -28,6 +28,10 @@ struct KvFileModel {
     uint64_t file_bytes = 0;  ///< Of the model.
     KvType kv_type = KvType::f32;
     bool uses_long_rope = false;  ///< LongRoPE takes other angles in long contexts.
+    // How it is computed: each way rounds otherwise.
+    bool is_exact = false;
+    std::string kernels;  ///< "avx512".
+    uint32_t num_ranks = 1;
     std::vector<KvLayerShape> layers;
     uint32_t block_tokens = 0;
     uint64_t block_bytes = 0;
@@ -37,6 +41,12 @@ namespace kv_file_limits {
 inline constexpr uint64_t kMaxLayers = 65'536;
 inline constexpr uint64_t kMaxNoteBytes = uint64_t{64} << 20;
 }  // namespace kv_file_limits
+
+/// Whether a saved chat may be written under this name: nothing is there, or an earlier one. The
+/// same goes for the file beside it that it is written into first.
+///
+/// Errors : bad_argument naming what is there instead, which stays as it is.
+Result<void> check_kv_target(const std::filesystem::path& path);
 
 /// A checked view of a whole file in memory: every part lies within the bytes. The data of the
 /// blocks is not looked at before check_block().
@@ -49,7 +59,7 @@ class KvFileView {
     ///          (a later version).
     static Result<KvFileView> parse(std::span<const std::byte> bytes, std::string_view name);
 
-    /// Errors : bad_argument naming what differs: model, KV type, layers.
+    /// Errors : bad_argument naming what differs: model, KV type, arithmetic, layers.
     [[nodiscard]] Result<void> check_model(const KvFileModel& model) const;
 
     [[nodiscard]] uint32_t num_tokens() const { return num_tokens_; }
@@ -76,7 +86,7 @@ class KvFileView {
 
 /// Writes one file, block after block.
 ///
-/// Errors : io.
+/// Errors : io; those of check_kv_target().
 /// Threads: one thread at a time.
 class KvFileWriter {
   public:
@@ -89,7 +99,9 @@ class KvFileWriter {
     Result<uint64_t> finish();
 
   private:
-    explicit KvFileWriter(FileWriter file) : file_(std::move(file)) {}
+    KvFileWriter(std::filesystem::path path, FileWriter file)
+        : path_(std::move(path)), file_(std::move(file)) {}
+    std::filesystem::path path_;
     FileWriter file_;
     std::vector<std::byte> header_;  ///< All before the data.
     size_t next_hash_ = 0;           ///< Where in it the hash of the next block goes.

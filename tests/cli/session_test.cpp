@@ -183,12 +183,44 @@ TEST_CASE("hokku run --prompt-cache: a prompt is evaluated once", "[cli][quick]"
     CHECK(read_all(file) == kept);
     // Another prompt uses what it has in common: the start.
     CHECK(json::parse(run("y").out)["stats"]["cached_tokens"].get<int>() <= 1);
-    std::ofstream(file) << "no such file";
+    std::ofstream(file, std::ios::binary) << kept.substr(0, kept.size() / 2);
     const HokkuRun broken = run(prompt);
     CHECK(broken.status == 0);
     CHECK(broken.err.find("read again") != std::string::npos);
     CHECK(json::parse(broken.out)["tokens"] == begun["tokens"]);
+    // What was computed otherwise is not used.
+    const json exact = json::parse(run(prompt, {"--exact", "--prompt-cache-ro"}).out);
+    CHECK(exact["stats"]["cached_tokens"] == 0);
     CHECK(run_hokku({"run", "-p", "x", "--prompt-cache-ro"}).status == 2);
+}
+
+TEST_CASE("hokku run --prompt-cache: what is no saved chat is refused and stays", "[cli][quick]") {
+    const Home home;
+    const fs::path path = home.folder / "precious.txt", part = home.folder / "precious.txt.part";
+    const auto run = [&](std::vector<std::string> more = {}) {
+        std::vector<std::string> arguments = {
+            "run",        "-m", (home.folder / "tiny.gguf").string(),
+            "--raw",      "-p", "x",
+            "-n",         "2",  "--prompt-cache",
+            path.string()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_hokku(arguments, {.home = home.folder.path().string()});
+    };
+    for (const fs::path& file : {path, part}) {
+        std::ofstream(file) << "precious";
+        const HokkuRun refused = run();
+        CHECK(refused.status == 1);
+        CHECK(refused.out.empty());
+        CHECK(refused.err.find(file.string()) != std::string::npos);
+        CHECK(read_all(file) == "precious");
+        fs::remove(file);
+    }
+    std::ofstream(path) << "precious";
+    CHECK(run({"--prompt-cache-ro"}).status == 0);
+    CHECK(read_all(path) == "precious");
+    fs::remove(path);
+    CHECK(run().status == 0);
+    CHECK(run().status == 0);
 }
 
 TEST_CASE("hokku chat --overflow: says what is left out, and keeps the rest", "[cli][quick]") {

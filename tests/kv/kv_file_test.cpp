@@ -25,6 +25,7 @@ KvFileModel some_model() {
     model.layers = {{2, 8, 8}, {0, 0, 0}, {1, 16, 8}};
     model.block_tokens = 64;
     model.block_bytes = 96;
+    model.kernels = "avx2";
     return model;
 }
 
@@ -150,7 +151,8 @@ TEST_CASE("KvFile: hostile numbers with a right checksum are refused by name", "
     const ScratchFolder folder;
     const auto good = write_some(folder / "a.kv", 100, "note");
     CHECK(contains(error_of(forged(good, 0, 'X')), "not a saved chat"));
-    CHECK(contains(error_of(forged<uint32_t>(good, 8, 2), ErrorCode::unsupported), "version 2"));
+    CHECK(contains(error_of(forged<uint32_t>(good, 8, 1), ErrorCode::unsupported), "version 1"));
+    CHECK(contains(error_of(forged<uint32_t>(good, 8, 3), ErrorCode::unsupported), "version 3"));
     CHECK(contains(error_of(forged<uint32_t>(good, 8, 0), ErrorCode::unsupported), "version 0"));
     CHECK(contains(error_of(forged<uint32_t>(good, 12, 3)), "KV type is 3"));
     for (const uint32_t count : {0u, 65537u, 0xffffffffu})
@@ -207,6 +209,10 @@ TEST_CASE("KvFile: of another model, type or shape it is refused by what differs
     CHECK(contains(refusal([](KvFileModel& m) { m.kv_type = KvType::q8_0; }),
                    "a context of type f16"));
     CHECK(contains(refusal([](KvFileModel& m) { m.uses_long_rope = true; }), "LongRoPE"));
+    CHECK(contains(refusal([](KvFileModel& m) { m.is_exact = true; }), "computed otherwise"));
+    CHECK(contains(refusal([](KvFileModel& m) { m.kernels = "avx512"; }), "avx2 kernels"));
+    CHECK(contains(refusal([](KvFileModel& m) { m.kernels = "gpu"; }), "other kernels"));
+    CHECK(contains(refusal([](KvFileModel& m) { m.num_ranks = 2; }), "2 ranks"));
     CHECK(contains(refusal([](KvFileModel& m) { m.layers.pop_back(); }), "shapes"));
     CHECK(contains(refusal([](KvFileModel& m) { m.layers[2].key_dim = 8; }), "shapes"));
     CHECK(contains(refusal([](KvFileModel& m) { m.block_bytes = 192; }), "shapes"));
@@ -225,4 +231,65 @@ TEST_CASE("KvFileWriter: a file that is not finished is none", "[kv][quick]") {
     CHECK_FALSE(KvFileWriter::create(folder / "a.kv", some_model(), {}, "").ok());
     CHECK_FALSE(
         KvFileWriter::create(folder.path() / "no" / "a.kv", some_model(), some_tokens(1), "").ok());
+}
+
+TEST_CASE("KvFileWriter: only saved chats are replaced", "[kv][quick]") {
+    const ScratchFolder folder;
+    const fs::path path = folder / "a.kv", part = folder / "a.kv.part";
+    const auto write_text = [](const fs::path& file, const std::string& text) {
+        std::ofstream(file, std::ios::binary) << text;
+    };
+    const auto text_of = [](const fs::path& file) {
+        std::ifstream stream(file, std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(stream), {});
+    };
+    const auto create = [&] {
+        return KvFileWriter::create(path, some_model(), some_tokens(1), "");
+    };
+    const auto refusal = [&] {
+        const auto writer = create();
+        REQUIRE_FALSE(writer.ok());
+        CHECK(writer.error().code == ErrorCode::bad_argument);
+        CHECK(check_kv_target(path).error().message() == writer.error().message());
+        return writer.error().message();
+    };
+    for (const std::string text : {"", "precious", "HOKKUK", "GGUF"}) {
+        write_text(path, text);
+        CHECK(contains(refusal(), "a.kv"));
+        CHECK(text_of(path) == text);
+    }
+    fs::remove(path);
+    for (const std::string text : {"precious", "GGUF"}) {
+        write_text(part, text);
+        CHECK(contains(refusal(), "a.kv.part"));
+        CHECK(text_of(part) == text);
+    }
+    fs::remove(part);
+    fs::create_directory(path);
+    CHECK(contains(refusal(), "folder"));
+    fs::remove(path);
+    // A file that comes while another is written.
+    {
+        auto writer = create();
+        REQUIRE(writer.ok());
+        REQUIRE(writer->add_block(some_block(0)).ok());
+        CHECK(text_of(part).starts_with("HOKKUKV"));
+        write_text(path, "precious");
+        CHECK_FALSE(writer->finish().ok());
+    }
+    CHECK(text_of(path) == "precious");
+    CHECK_FALSE(fs::exists(part));
+    fs::remove(path);
+    // What a writer left that was ended, and an earlier file.
+    write_text(part, "");
+    write_some(path, 10, "");
+    write_text(part, "HOKKUKV~ and more");
+    write_some(path, 20, "");
+    CHECK_FALSE(fs::exists(part));
+    fs::rename(path, folder / "target.kv");
+    std::error_code cannot_link;  // not everyone may, on some systems
+    fs::create_symlink(folder / "target.kv", path, cannot_link);
+    if (cannot_link) return;
+    CHECK(contains(refusal(), "link"));
+    CHECK(fs::is_symlink(path));
 }

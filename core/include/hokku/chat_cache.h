@@ -23,6 +23,11 @@ Result<std::filesystem::path> cache_folder();
 /// Errors : bad_argument saying what is wrong with it.
 Result<void> check_chat_name(std::string_view name);
 
+/// Whether Engine::save_chat() would write to this file: nothing is there, or a saved chat. What
+/// people may miss is never replaced.
+/// Errors : bad_argument naming what is there.
+Result<void> check_chat_target(const std::filesystem::path& file);
+
 /// Threads: one thread at a time; several processes may use one folder.
 class ChatCache {
   public:

@@ -279,14 +279,15 @@ class Engine {
     /// Generations start from there by themselves when their prompt begins with the same tokens.
     /// The file is written anew beside an old one and then put in its place; it is readable by its
     /// owner alone. Blocks like evaluate().
-    /// Errors : bad_argument (nothing of it is in memory), io.
+    /// Errors : bad_argument (nothing of it is in memory; what is there is no saved chat, see
+    ///          check_chat_target()), io.
     Result<SavedChat> save_chat(const std::filesystem::path& path, std::span<const TokenId> tokens,
                                 std::string_view note = {});
     /// Brings a saved context back into memory. It need not fit the next prompt. With
     /// Overflow::grow the context is made longer for one that has outgrown it. Blocks like
     /// evaluate().
-    /// Errors : io; bad_format (not such a file, damaged); bad_argument (of another model or
-    ///          another kv_type); limit_exceeded (longer than the context).
+    /// Errors : io; bad_format (not such a file, damaged); bad_argument (of another model, another
+    ///          kv_type, other kernels or ranks); limit_exceeded (longer than the context).
     Result<SavedChat> restore_chat(const std::filesystem::path& path,
                                    Overflow overflow = Overflow::stop);
     /// Runs tokens through the model by the clock (benchmarks). Blocks like evaluate().
