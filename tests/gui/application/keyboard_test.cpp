@@ -95,7 +95,7 @@ void checkRings(WindowFixture& f, QWidget* elsewhere) {
 
 }  // namespace
 
-TEST_CASE("Keyboard: Tab reaches every control of every page", "[gui][quick]") {
+TEST_CASE("Keyboard: Tab reaches all controls of all pages", "[gui][quick]") {
     WindowFixture f;
     f.say("Hello");
     SECTION("chat") {
@@ -111,7 +111,7 @@ TEST_CASE("Keyboard: Tab reaches every control of every page", "[gui][quick]") {
     }
 }
 
-TEST_CASE("Keyboard: the focus is seen on every control", "[gui][quick]") {
+TEST_CASE("Keyboard: the focus is seen on all controls", "[gui][quick]") {
     WindowFixture f;
     f.say("Hello");
     f.type("draft");

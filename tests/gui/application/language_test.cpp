@@ -162,7 +162,7 @@ void checkSwitch(WindowFixture& f, Language& language) {
 
 }  // namespace
 
-TEST_CASE("Language: everything that the window says changes with it", "[gui]") {
+TEST_CASE("Language: all that the window says changes with it", "[gui]") {
     application();
     Language language;
     language.apply(QStringLiteral("en"));

@@ -28,7 +28,7 @@ QString ending(const QString& text) {
 
 }  // namespace
 
-TEST_CASE("Translations: every message is finished and keeps its places", "[gui][quick]") {
+TEST_CASE("Translations: all messages are finished and keep their places", "[gui][quick]") {
     for (const char* file : {"hokku_de.ts", "hokku_en.ts", "qt_de.ts"}) {
         const QVector<TsMessage> messages = readTsFile(QLatin1String(file));
         REQUIRE(messages.size() > 0);
