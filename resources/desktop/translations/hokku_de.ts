@@ -5,11 +5,11 @@
     <name>hokku::desktop::ChatFile</name>
     <message>
         <source>You can go on; what is new is kept in memory, and stored as soon as that is possible.</source>
-        <translation>Sie können weitermachen; Neues bleibt im Arbeitsspeicher und wird gespeichert, sobald das geht.</translation>
+        <translation>Weiterschreiben geht; Neues bleibt im Arbeitsspeicher und wird gespeichert, sobald das möglich ist.</translation>
     </message>
     <message>
         <source>The file is left as it is. You can go on, but what is new is lost when Hokku is closed.</source>
-        <translation>Die Datei bleibt, wie sie ist. Sie können weitermachen, doch Neues geht verloren, wenn Hokku beendet wird.</translation>
+        <translation>Die Datei bleibt, wie sie ist. Weiterschreiben geht, doch Neues geht verloren, wenn Hokku beendet wird.</translation>
     </message>
     <message>
         <source>The conversations were written by a newer version of Hokku.</source>
@@ -29,7 +29,7 @@
     </message>
     <message>
         <source>The conversations in %1 cannot be read. The file is left as it is. You can go on, but what is new is lost when Hokku is closed.</source>
-        <translation>Die Unterhaltungen in %1 sind nicht lesbar. Die Datei bleibt, wie sie ist. Sie können weitermachen, doch Neues geht verloren, wenn Hokku beendet wird.</translation>
+        <translation>Die Unterhaltungen in %1 sind nicht lesbar. Die Datei bleibt, wie sie ist. Weiterschreiben geht, doch Neues geht verloren, wenn Hokku beendet wird.</translation>
     </message>
     <message>
         <source>The conversations are stored again.</source>
@@ -115,7 +115,7 @@
     </message>
     <message>
         <source>This is the small starter model; larger ones write better: add one under Models (%1).</source>
-        <translation>Dies ist das kleine Startmodell; größere schreiben besser: Sie lassen sich unter Modelle (%1) hinzufügen.</translation>
+        <translation>Dies ist das kleine Startmodell; größere schreiben besser und lassen sich unter „Modelle“ (%1) hinzufügen.</translation>
     </message>
 </context>
 <context>
@@ -1570,7 +1570,7 @@
     </message>
     <message>
         <source>Hokku is running already, but does not answer. Please end it first.</source>
-        <translation>Hokku läuft schon, antwortet aber nicht. Bitte beenden Sie es zuerst.</translation>
+        <translation>Hokku läuft schon, antwortet aber nicht. Bitte zuerst beenden.</translation>
     </message>
 </context>
 </TS>

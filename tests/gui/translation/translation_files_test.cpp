@@ -45,6 +45,18 @@ TEST_CASE("Translations: all messages are finished and keep their places", "[gui
     }
 }
 
+TEST_CASE("Translations: German addresses nobody", "[gui][quick]") {
+    // "Sie" begins a sentence about things, too; elsewhere it is a form of address.
+    const QRegularExpression address(
+        QStringLiteral("[\\p{L},;] Sie\\b|\\bIhnen\\b|\\bIhre?[nmr]?\\b"));
+    for (const TsMessage& message : readTsFile(QStringLiteral("hokku_de.ts"))) {
+        for (const QString& form : message.forms) {
+            INFO(form.toStdString());
+            CHECK_FALSE(address.match(form).hasMatch());
+        }
+    }
+}
+
 TEST_CASE("Translations: German uses its own quotation marks", "[gui][quick]") {
     for (const char* file : {"hokku_de.ts", "qt_de.ts"}) {
         for (const TsMessage& message : readTsFile(QLatin1String(file))) {
