@@ -135,7 +135,7 @@ void MainWindow::openFile(const QString& path) {
             tr("%1 is not a model (.gguf) and not a short text.").arg(QFileInfo(path).fileName()));
         return;
     }
-    m_chatPage->setComposerText(QString::fromUtf8(file.readAll()));
+    m_chatPage->insertIntoComposer(QString::fromUtf8(file.readAll()));
 }
 
 void MainWindow::openChat(ChatId id) {
@@ -219,6 +219,7 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
+    event->acceptProposedAction();
     for (const QUrl& url : event->mimeData()->urls())
         if (url.isLocalFile()) openFile(url.toLocalFile());
 }

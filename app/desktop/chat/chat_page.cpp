@@ -167,8 +167,8 @@ void ChatPage::writeStatus() {
 void ChatPage::focusComposer() {
     m_composer->focusEdit();
 }
-void ChatPage::setComposerText(const QString& text) {
-    m_composer->setText(text);
+void ChatPage::insertIntoComposer(const QString& text) {
+    m_composer->insertText(text);
 }
 
 void ChatPage::copyLastReply() const {

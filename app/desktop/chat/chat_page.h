@@ -30,7 +30,7 @@ class ChatPage : public QWidget {
     void showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions = {});
     void showNotice(const QString& text);
     void focusComposer();
-    void setComposerText(const QString& text);
+    void insertIntoComposer(const QString& text);
     [[nodiscard]] ChatView& view() { return *m_view; }
     [[nodiscard]] Composer& composer() { return *m_composer; }
     [[nodiscard]] PresetButton& presetButton() { return *m_presetButton; }

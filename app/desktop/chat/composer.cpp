@@ -144,6 +144,10 @@ void Composer::setText(const QString& text) {
     m_edit->moveCursor(QTextCursor::End);
 }
 
+void Composer::insertText(const QString& text) {
+    m_edit->insertPlainText(text);
+}
+
 void Composer::setBusy(bool isBusy) {
     m_isBusy = isBusy;
     updateButton();

@@ -49,6 +49,7 @@ class Composer : public QFrame {
 
     [[nodiscard]] QString text() const;
     void setText(const QString& text);
+    void insertText(const QString& text);  ///< Where the cursor is.
     void setBusy(bool isBusy);
     /// Whether a message can be sent at all (a model is loaded).
     void setReady(bool isReady, const QString& reason);

@@ -7,6 +7,7 @@
 #include <QRegularExpression>
 #include <QStorageInfo>
 #include <QThread>
+#include <filesystem>
 
 #ifdef Q_OS_UNIX
 #include <unistd.h>
@@ -21,17 +22,32 @@ constexpr qint64 kPieceBytes = 1 << 20;
 constexpr qint64 kReserveBytes = 64 << 20;
 constexpr int kPartialContent = 206, kOk = 200, kRangeNotSatisfiable = 416;
 
-/// First byte and whole size of "bytes 10-99/100"; -1 where it says nothing of use.
+/// First byte and whole size of "bytes 10-99/100" or "bytes */100"; -1 where it says nothing of
+/// use.
 struct ContentRange {
     qint64 first = -1, total = -1;
 };
 ContentRange parseContentRange(const QByteArray& header) {
-    static const QRegularExpression form(QStringLiteral("^bytes (\\d+)-\\d+/(\\d+|\\*)$"));
+    static const QRegularExpression form(QStringLiteral("^bytes (\\*|(\\d+)-\\d+)/(\\d+|\\*)$"));
     const QRegularExpressionMatch match = form.match(QString::fromLatin1(header));
     if (!match.hasMatch()) return {};
-    bool hasTotal = false;
-    const qint64 total = match.captured(2).toLongLong(&hasTotal);
-    return {match.captured(1).toLongLong(), hasTotal ? total : -1};
+    const auto number = [&](int group) {
+        bool isNumber = false;
+        const qint64 value = match.captured(group).toLongLong(&isNumber);
+        return isNumber ? value : -1;
+    };
+    return {number(2), number(3)};
+}
+
+/// What tells one version of a file from the next, RFC 9110 section 13.1.5; empty: nothing does.
+QByteArray versionOf(const QNetworkReply& reply) {
+    const QByteArray tag = reply.rawHeader("ETag");
+    if (!tag.isEmpty() && !tag.startsWith("W/")) return tag;
+    return reply.rawHeader("Last-Modified");
+}
+
+std::filesystem::path toPath(const QString& path) {
+    return std::filesystem::path(path.toStdU16String());
 }
 
 bool syncToDisk(QFile& file) {
@@ -49,11 +65,23 @@ Download::Download(const DownloadRequest& request, QObject* parent)
     : QObject(parent), m_request(request), m_total(request.bytes) {}
 
 Download::~Download() {
-    if (m_reply) {
-        m_reply->disconnect(this);
-        m_reply->abort();
-    }
-    if (m_hashing) m_hashing->wait();
+    endReply();
+    endChecking();
+}
+
+void Download::endReply() {
+    if (!m_reply) return;
+    m_reply->disconnect(this);
+    m_reply->abort();
+    m_reply->deleteLater();
+    m_reply.clear();
+}
+
+void Download::endChecking() {
+    if (!m_hashing) return;
+    m_hashing->requestInterruption();
+    m_hashing->wait();
+    m_hashing.reset();
 }
 
 double Download::bytesPerSecond() const {
@@ -76,8 +104,15 @@ void Download::start() {
     if (m_request.bytes >= 0 && !hasRoom(m_request.bytes - QFileInfo(part()).size()))
         return fail(tr("There is not enough room on the disk."));
     m_file.setFileName(part());
-    if (!m_file.open(QIODevice::ReadWrite))
-        return fail(tr("%1 cannot be written: %2").arg(part(), m_file.errorString()));
+    if (!m_file.open(QIODevice::ReadWrite | QIODevice::Unbuffered)) return failToWrite();
+    m_total = m_request.bytes;
+    m_version.clear();
+    QFile from(origin());
+    const bool isKnown =
+        from.open(QIODevice::ReadOnly) && from.readLine().trimmed() == m_request.url.toEncoded();
+    if (isKnown) m_version = from.readLine().trimmed();
+    // A part of something else with the same name is of no use.
+    if (!isKnown) m_file.resize(0);
     m_received = m_atStart = m_file.size();
     m_file.seek(m_received);
     m_hasHeaders = false;
@@ -89,6 +124,7 @@ void Download::start() {
     request.setRawHeader("Accept-Encoding", "identity");
     if (m_received > 0)
         request.setRawHeader("Range", "bytes=" + QByteArray::number(m_received) + "-");
+    if (m_received > 0 && !m_version.isEmpty()) request.setRawHeader("If-Range", m_version);
     m_clock.start();
     m_reply = m_network.get(request);
     m_reply->setReadBufferSize(4 * kPieceBytes);
@@ -97,19 +133,34 @@ void Download::start() {
 }
 
 void Download::pause() {
-    if (!isRunning()) return;
-    m_reply->disconnect(this);
-    m_reply->abort();
-    m_reply->deleteLater();
-    m_reply.clear();
+    if (m_reply.isNull()) return;
+    endReply();
     m_file.close();
     emit paused();
 }
 
 void Download::cancel() {
-    if (isRunning()) pause();
+    pause();
+    endChecking();
+    removePart();
+}
+
+void Download::removePart() {
+    m_file.close();
     QFile::remove(part());
+    QFile::remove(origin());
     m_received = 0;
+}
+
+/// The server sends the whole file.
+void Download::beginAnew() {
+    m_received = m_atStart = 0;
+    m_file.resize(0);
+    m_file.seek(0);
+    m_version = versionOf(*m_reply);
+    QFile from(origin());
+    const QByteArray text = m_request.url.toEncoded() + '\n' + m_version + '\n';
+    if (!from.open(QIODevice::WriteOnly) || from.write(text) != text.size()) failToWrite();
 }
 
 /// What the server sends may begin elsewhere than was asked for, or be something else.
@@ -120,17 +171,25 @@ void Download::readHeaders() {
         const ContentRange range = parseContentRange(m_reply->rawHeader("Content-Range"));
         if (range.first != m_received)
             return fail(tr("The server sent another part of the file than was asked for."), true);
+        const QByteArray version = versionOf(*m_reply);
+        if (!m_version.isEmpty() && !version.isEmpty() && version != m_version)
+            return fail(tr("The file on the server is no longer the same. The download must begin "
+                           "anew."),
+                        true);
         if (range.total >= 0) m_total = range.total;
+        if (m_received == 0) beginAnew();
     } else if (status == kOk) {
-        // The server does not know ranges: from the start.
-        m_received = m_atStart = 0;
-        m_file.resize(0);
-        m_file.seek(0);
         const QVariant length = m_reply->header(QNetworkRequest::ContentLengthHeader);
         if (length.isValid()) m_total = length.toLongLong();
+        beginAnew();
     } else {
         return;  // end() says what is wrong
     }
+    if (!m_reply) return;
+    if (m_total < 0 && m_request.sha256.isEmpty())
+        return fail(tr("The server does not say how long the file is: nobody could tell whether it "
+                       "is whole."),
+                    true);
     if (m_request.bytes >= 0 && m_total >= 0 && m_total != m_request.bytes)
         return fail(tr("The server's file has %1 bytes, expected were %2.")
                         .arg(m_total)
@@ -147,8 +206,7 @@ void Download::readData() {
     if (status != kOk && status != kPartialContent) return;
     while (m_reply && m_reply->bytesAvailable() > 0) {
         const QByteArray piece = m_reply->read(kPieceBytes);
-        if (m_file.write(piece) != piece.size())
-            return fail(tr("%1 cannot be written: %2").arg(part(), m_file.errorString()));
+        if (m_file.write(piece) != piece.size()) return failToWrite();
         m_received += piece.size();
         if (m_total >= 0 && m_received > m_total)
             return fail(tr("The server sent more than the file's size."), true);
@@ -163,13 +221,21 @@ void Download::end() {
     if (error == QNetworkReply::NoError || status == kPartialContent) readData();
     if (!m_reply) return;
     const QString reason = m_reply->errorString();
+    const QString phrase =
+        m_reply->attribute(QNetworkRequest::HttpReasonPhraseAttribute).toString();
+    const ContentRange range = parseContentRange(m_reply->rawHeader("Content-Range"));
     m_reply->deleteLater();
     m_reply.clear();
     const bool isWhole = m_total >= 0 && m_received == m_total;
-    if (status == kRangeNotSatisfiable && m_request.bytes >= 0 && m_received == m_request.bytes)
-        return complete();
-    if (status == kRangeNotSatisfiable)
+    if (status == kRangeNotSatisfiable) {
+        // Nothing is left to be sent where all was there before.
+        const qint64 size = range.total >= 0 ? range.total : m_request.bytes;
+        const bool isExpected = m_request.bytes < 0 || m_request.bytes == size;
+        if (m_received == size && isExpected) return complete();
         return fail(tr("What was downloaded before does not fit the server's file."), true);
+    }
+    constexpr int kFirstError = 400;
+    if (status >= kFirstError) return fail(tr("The server refused: %1 %2").arg(status).arg(phrase));
     if (error != QNetworkReply::NoError && !isWhole)
         return fail(tr("The download broke off: %1. It can go on from here.").arg(reason));
     if (m_total >= 0 && !isWhole)
@@ -180,49 +246,62 @@ void Download::end() {
 }
 
 void Download::complete() {
-    if (!syncToDisk(m_file))
-        return fail(tr("%1 cannot be written: %2").arg(part(), m_file.errorString()));
+    if (!syncToDisk(m_file)) return failToWrite();
+    m_file.close();
     if (m_request.bytes >= 0 && m_received != m_request.bytes)
         return fail(
             tr("The file has %1 bytes, expected were %2.").arg(m_received).arg(m_request.bytes),
             true);
-    // Large files take seconds: away from the UI thread. The destructor waits for it.
+    // Large files take seconds: away from the UI thread.
     m_hashing.reset(QThread::create([this, path = part(), wanted = m_request.sha256.toLower()] {
         bool isRight = wanted.isEmpty();
         QFile file(path);
-        QCryptographicHash hash(QCryptographicHash::Sha256);
-        if (!isRight && file.open(QIODevice::ReadOnly) && hash.addData(&file))
+        if (!isRight && file.open(QIODevice::ReadOnly)) {
+            QCryptographicHash hash(QCryptographicHash::Sha256);
+            for (QByteArray piece = file.read(kPieceBytes); !piece.isEmpty();
+                 piece = file.read(kPieceBytes)) {
+                if (QThread::currentThread()->isInterruptionRequested()) return;
+                hash.addData(piece);
+            }
             isRight = hash.result().toHex() == wanted;
+        }
         QMetaObject::invokeMethod(
-            this, [this, isRight] { takeIntoUse(isRight); }, Qt::QueuedConnection);
+            this,
+            [this, thread = QThread::currentThread(), isRight] {
+                // Not of a check that was cancelled meanwhile.
+                if (m_hashing.get() == thread) takeIntoUse(isRight);
+            },
+            Qt::QueuedConnection);
     }));
+    emit checking();
     m_hashing->start();
 }
 
 void Download::takeIntoUse(bool isRight) {
-    m_hashing->wait();
+    endChecking();
     if (!isRight)
         return fail(tr("The file is not the one that was expected (its SHA-256 differs). It was "
                        "removed."),
                     true);
-    m_file.close();
-    QFile::remove(m_request.target);
-    if (!QFile::rename(part(), m_request.target))
-        return fail(tr("%1 cannot be written.").arg(m_request.target));
+    // In one step: at no time is there nothing by that name, or half of it.
+    std::error_code error;
+    std::filesystem::rename(toPath(part()), toPath(m_request.target), error);
+    if (error) return fail(tr("%1 cannot be written.").arg(m_request.target));
+    QFile::remove(origin());
     emit finished(m_request.target);
 }
 
 void Download::fail(const QString& reason, bool removesPart) {
-    if (m_reply) {
-        m_reply->disconnect(this);
-        m_reply->abort();
-        m_reply->deleteLater();
-        m_reply.clear();
-    }
+    endReply();
     m_file.close();
-    if (removesPart) QFile::remove(part());
-    if (removesPart) m_received = 0;
+    if (removesPart || m_received == 0) removePart();
     emit failed(reason);
+}
+
+void Download::failToWrite() {
+    if (m_file.error() == QFile::ResourceError)
+        return fail(tr("The disk is full. The download can go on from here when there is room."));
+    fail(tr("%1 cannot be written: %2").arg(part(), m_file.errorString()));
 }
 
 }  // namespace hokku::desktop

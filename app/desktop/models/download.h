@@ -23,11 +23,12 @@ struct DownloadRequest {
     QByteArray sha256;  ///< Expected, 64 hexadecimal digits; empty: not known.
 };
 
-/// Goes on where TARGET.part ends when the server can; begins anew when the server sends another
-/// part than was asked for. The whole file is hashed and synced to the disk before it gets its
-/// name.
+/// Goes on where TARGET.part ends when the server can and still has the same file, which is told by
+/// TARGET.part.from: its address and the server's mark of its version. The whole file is hashed
+/// and synced to the disk before it gets its name. Without a known size or hash nobody could tell
+/// whether it is whole; such files are refused.
 ///
-/// Threads: the UI thread; hashing happens as data arrives, in bounded pieces.
+/// Threads: the UI thread; a thread of its own for the hash.
 class Download : public QObject {
     Q_OBJECT
 
@@ -36,30 +37,40 @@ class Download : public QObject {
     ~Download() override;
 
     [[nodiscard]] const DownloadRequest& request() const { return m_request; }
-    [[nodiscard]] bool isRunning() const { return !m_reply.isNull(); }
+    /// Receiving or checking.
+    [[nodiscard]] bool isRunning() const { return !m_reply.isNull() || isChecking(); }
+    /// All has come; its hash is being computed.
+    [[nodiscard]] bool isChecking() const { return m_hashing != nullptr; }
     [[nodiscard]] qint64 received() const { return m_received; }
     [[nodiscard]] qint64 total() const { return m_total; }
     [[nodiscard]] double bytesPerSecond() const;
 
   public slots:
     void start();
-    void pause();   ///< Keeps what has come.
+    void pause();   ///< Keeps what has come. While it is checked there is nothing to pause.
     void cancel();  ///< Removes it.
 
   signals:
     void progressed(qint64 received, qint64 total);
+    void checking();
     void paused();
     void finished(const QString& path);
     void failed(const QString& reason);
 
   private:
     void readHeaders();
+    void beginAnew();
     void readData();
     void end();
     void complete();
     void takeIntoUse(bool isRight);
+    void endReply();
+    void endChecking();
     void fail(const QString& reason, bool removesPart = false);
+    void failToWrite();
+    void removePart();
     [[nodiscard]] QString part() const { return m_request.target + QStringLiteral(".part"); }
+    [[nodiscard]] QString origin() const { return part() + QStringLiteral(".from"); }
     [[nodiscard]] bool hasRoom(qint64 bytes) const;
 
     DownloadRequest m_request;
@@ -68,6 +79,7 @@ class Download : public QObject {
     QFile m_file;
     qint64 m_received = 0, m_total = -1, m_atStart = 0;
     bool m_hasHeaders = false;
+    QByteArray m_version;  ///< The server's mark of the file that the part is of; may be empty.
     QElapsedTimer m_clock;
     std::unique_ptr<QThread> m_hashing;
 };

@@ -381,6 +381,7 @@ void ModelsPage::Private::startDownload() {
         .url = url, .target = folders.models + QLatin1Char('/') + name, .sha256 = hash});
     QObject::connect(download.get(), &Download::progressed, self, [this] { showDownload(); });
     QObject::connect(download.get(), &Download::paused, self, [this] { showDownload(); });
+    QObject::connect(download.get(), &Download::checking, self, [this] { showDownload(); });
     QObject::connect(download.get(), &Download::failed, self, [this](const QString& reason) {
         showDownload();
         downloadState->setText(reason);
@@ -402,12 +403,13 @@ void ModelsPage::Private::showDownload() {
     const bool isRunning = isActive && download->isRunning();
     downloadButton->setText(isActive ? tr("Go on") : tr("Download"));
     downloadButton->setEnabled(!isRunning);
-    pauseButton->setVisible(isRunning);
+    pauseButton->setVisible(isRunning && !download->isChecking());
     cancelButton->setVisible(isActive);
     downloadBar->setVisible(isActive);
     urlField->setEnabled(!isActive);
     hashField->setEnabled(!isActive);
     if (!isActive) return downloadState->clear();
+    if (download->isChecking()) return downloadState->setText(tr("The file is being checked…"));
     const qint64 received = download->received(), total = download->total();
     downloadBar->setValue(total > 0 ? static_cast<int>(1000 * received / total) : 0);
     const double speed = download->bytesPerSecond();
