@@ -290,6 +290,22 @@
         <source>%1 cannot be written.</source>
         <translation>%1 lässt sich nicht schreiben.</translation>
     </message>
+    <message>
+        <source>The file on the server is no longer the same. The download must begin anew.</source>
+        <translation>Die Datei auf dem Server ist nicht mehr dieselbe. Der Download muss von vorn beginnen.</translation>
+    </message>
+    <message>
+        <source>The server does not say how long the file is: nobody could tell whether it is whole.</source>
+        <translation>Der Server sagt nicht, wie lang die Datei ist: Niemand könnte erkennen, ob sie vollständig ist.</translation>
+    </message>
+    <message>
+        <source>The server refused: %1 %2</source>
+        <translation>Der Server hat abgelehnt: %1 %2</translation>
+    </message>
+    <message>
+        <source>The disk is full. The download can go on from here when there is room.</source>
+        <translation>Der Datenträger ist voll. Sobald Platz ist, kann der Download von hier weitergehen.</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::EngineText</name>
@@ -671,6 +687,10 @@
     <message>
         <source>, paused</source>
         <translation>, angehalten</translation>
+    </message>
+    <message>
+        <source>The file is being checked…</source>
+        <translation>Die Datei wird geprüft …</translation>
     </message>
 </context>
 <context>
