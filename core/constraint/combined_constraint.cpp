@@ -52,6 +52,14 @@ class CombinedConstraint final : public Constraint {
                            [](const auto& part) { return part->is_finished(); });
     }
 
+    Result<bool> matches(std::string_view text) override {
+        for (const auto& part : parts_) {
+            HOKKU_TRY(const bool is_match, part->matches(text));
+            if (!is_match) return false;
+        }
+        return true;
+    }
+
     std::string missing_text() const override {
         std::string text;
         for (const auto& part : parts_) {

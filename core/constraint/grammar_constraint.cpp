@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/try.h"
@@ -124,6 +125,45 @@ bool GrammarConstraint::is_complete() const {
 
 bool GrammarConstraint::is_finished() const {
     return has_ended() || (is_complete() && matcher_.pool().frames(states_.back()).empty());
+}
+
+bool GrammarConstraint::may_contain(std::string_view text) const {
+    const Grammar& grammar = matcher_.grammar();
+    std::array<bool, 256> occurs{};
+    for (const Position& position : grammar.positions) {
+        if (position.kind == PositionKind::token) return true;
+        if (position.kind != PositionKind::bytes) continue;
+        for (uint32_t i = 0; i < position.num; ++i) {
+            const ByteEdge& edge = grammar.edges[position.first + i];
+            std::fill(occurs.begin() + edge.first, occurs.begin() + edge.last + 1, true);
+        }
+    }
+    return std::all_of(text.begin(), text.end(),
+                       [&](char c) { return occurs[static_cast<uint8_t>(c)]; });
+}
+
+Result<bool> GrammarConstraint::matches(std::string_view text) {
+    constexpr size_t kBytesPerCall = 256;
+    const size_t num_states = states_.size();
+    states_.push_back(states_.front());  // where make_room() sees it
+    Result<bool> matches = true;
+    for (size_t i = 0; i < text.size() && states_.back() != StackPool::kNothing; ++i) {
+        if (i % kBytesPerCall == 0) {
+            if (auto room = make_room(); !room.ok()) {
+                matches = room.error();
+                break;
+            }
+            matcher_.allow_work(kWorkPerCall);
+        }
+        states_.back() = matcher_.step(states_.back(), static_cast<uint8_t>(text[i]));
+        if (matcher_.is_exhausted()) {
+            matches = too_ambiguous();
+            break;
+        }
+    }
+    if (matches.ok()) matches = !has_ended() && is_complete();
+    states_.resize(num_states);
+    return matches;
 }
 
 std::unique_ptr<Constraint> GrammarConstraint::clone() const {

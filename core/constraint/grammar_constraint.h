@@ -26,6 +26,8 @@ class GrammarConstraint final : public Constraint {
     [[nodiscard]] size_t num_accepted() const override { return states_.size() - 1; }
     [[nodiscard]] bool is_complete() const override;
     [[nodiscard]] bool is_finished() const override;
+    Result<bool> matches(std::string_view text) override;
+    [[nodiscard]] bool may_contain(std::string_view text) const override;
     [[nodiscard]] std::unique_ptr<Constraint> clone() const override;
 
   private:

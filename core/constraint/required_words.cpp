@@ -189,6 +189,17 @@ bool RequiredWords::has_occurred(const Word& word) const {
     return occurs_since(word, text_.size() - back) != Occurrence::no;
 }
 
+Result<bool> RequiredWords::matches(std::string_view text) {
+    RequiredWords other(*this);
+    other.rollback(num_accepted());
+    other.text_ = text;
+    for (Word& word : other.words_) {
+        // As if all of it had come at once.
+        if (other.occurs_since(word, 0) != Occurrence::no) word.found_at = text.size();
+    }
+    return other.is_complete();
+}
+
 std::string RequiredWords::missing_text() const {
     std::string missing;
     for (const Word& word : words_) {

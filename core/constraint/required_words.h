@@ -31,6 +31,7 @@ class RequiredWords final : public Constraint {
     [[nodiscard]] size_t num_accepted() const override { return lengths_.size() - 1; }
     [[nodiscard]] bool is_complete() const override;
     [[nodiscard]] bool is_finished() const override { return has_ended_; }
+    Result<bool> matches(std::string_view text) override;
     [[nodiscard]] std::string missing_text() const override;
     [[nodiscard]] std::unique_ptr<Constraint> clone() const override {
         return std::make_unique<RequiredWords>(*this);

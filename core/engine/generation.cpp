@@ -173,7 +173,7 @@ Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits
 
 Result<TokenId> Generation::choose_token(std::span<const float> logits) {
     HOKKU_TRY(const std::optional<TokenId> forced, reply_->forced_token());
-    if (!forced) return chooser_->choose(logits, num_left(), reply_->is_beside_answer());
+    if (!forced) return chooser_->choose(logits, num_left(), &*reply_);
     chooser_->accept_prompt(*forced);
     return *forced;
 }
@@ -229,10 +229,17 @@ bool Generation::is_end_token(TokenId token) const {
 
 Result<void> Generation::finish(StopReason reason) {
     is_finished_ = true;
-    result_.reason = reason;
+    auto finished = reply_ ? reply_->finish(reason) : Result<void>();
+    // What was held back may have completed a stop string only now.
+    const bool is_cut = reply_ && reply_->is_stopped();
+    const bool is_own_end = reason == StopReason::end_of_generation ||
+                            reason == StopReason::max_tokens || reason == StopReason::context_full;
+    result_.reason = is_cut && is_own_end ? StopReason::stop_string : reason;
+    // Of a text that is cut within what was drawn, it is what is left that counts.
     result_.meets_constraints =
-        request_.constraints.empty() || (chooser_ && chooser_->meets_constraints());
-    return reply_ ? reply_->finish(reason) : Result<void>();
+        request_.constraints.empty() ||
+        (chooser_ && (is_cut ? chooser_->has_form(result_.text) : chooser_->meets_constraints()));
+    return finished;
 }
 
 void Generation::fail(Error error) {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
 #include <system_error>
 
 #include "base/try.h"
 #include "engine/call_user.h"
+#include "text/reply/reply_buffer.h"
 
 namespace hokku {
 namespace {
@@ -56,12 +58,39 @@ Result<void> ReplyReader::begin(std::span<const TokenId> prompt) {
     HOKKU_TRY(options.tools, reply::ToolList::parse(request_.tools_json));
     options.is_continued = request_.continue_final_message;
     options.first_call_number = first_free_number(request_.messages);
-    const size_t wanted = options.is_continued ? kContinuedTokens : kPromptEndTokens;
-    const std::string end =
-        text_.tokenizer->decode(prompt.last(std::min(prompt.size(), wanted)), true);
+    const std::string end = end_of_prompt(prompt);
     options.prompt_end = end;
     parser_ = make_reply_parser(text_.reply_format, std::move(options), *this);
     return {};
+}
+
+/// Of a message that is continued no more than the message and what the template puts around its
+/// thought: markers that a person has quoted before it are none.
+std::string ReplyReader::end_of_prompt(std::span<const TokenId> prompt) const {
+    if (!request_.continue_final_message)
+        return text_.tokenizer->decode(prompt.last(std::min(prompt.size(), kPromptEndTokens)),
+                                       true);
+    prompt = prompt.last(std::min(prompt.size(), kContinuedTokens));
+    reply::ReplyFormat format = text_.reply_format;
+    const auto is_marker = [&, markers = reply::markers_of(format)](TokenId token) {
+        const std::string text =
+            reply::kControlSign + std::string(text_.tokenizer->token_text(token));
+        return std::any_of(markers.begin(), markers.end(), [&](const std::string* marker) {
+            return marker->find(text) != std::string::npos;
+        });
+    };
+    // A turn begins with a control token, or else has a length.
+    size_t begin = prompt.size();
+    while (begin > 0 && (text_.tokenizer->kind(prompt[begin - 1]) != TokenKind::control ||
+                         is_marker(prompt[begin - 1])))
+        --begin;
+    std::string end = text_.tokenizer->decode(prompt.subspan(begin), true);
+    constexpr size_t kAroundThought = 64;
+    const ChatMessage& last = request_.messages.back();
+    const size_t most =
+        last.content.size() + (last.thought.empty() ? 0 : last.thought.size() + kAroundThought);
+    if (begin == 0 && end.size() > most) end.erase(0, end.size() - most);
+    return end;
 }
 
 Result<void> ReplyReader::push(TokenId token) {
@@ -95,6 +124,16 @@ Result<void> ReplyReader::finish(StopReason reason) {
 
 bool ReplyReader::is_beside_answer() const {
     return parser_ && !parser_->is_in_answer();
+}
+
+std::string_view ReplyReader::opening_rest() const {
+    const bool may_think = parser_ && request_.thought_budget_tokens != 0u;
+    return may_think ? parser_->opening_rest() : std::string_view();
+}
+
+bool ReplyReader::reaches_answer(TokenId token) const {
+    if (!parser_ || text_.tokenizer->kind(token) == TokenKind::control) return false;
+    return parser_->reaches_answer(text_.tokenizer->token_bytes(token, false));
 }
 
 Result<std::optional<TokenId>> ReplyReader::forced_token() {

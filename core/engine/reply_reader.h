@@ -43,11 +43,16 @@ class ReplyReader final : private reply::ReplySink {
     [[nodiscard]] bool has_text() const { return has_text_; }
     /// What comes next is not the answer: constraints do not hold for it.
     [[nodiscard]] bool is_beside_answer() const;
+    /// What may come next of the marker that opens a thought; see ReplyParser.
+    [[nodiscard]] std::string_view opening_rest() const;
+    /// This token would end a thought or a call and begin the answer at once.
+    [[nodiscard]] bool reaches_answer(TokenId token) const;
     /// The token that must come next, as the budget of thoughts is used up; the caller pushes it
     /// as any other.
     Result<std::optional<TokenId>> forced_token();
 
   private:
+    [[nodiscard]] std::string end_of_prompt(std::span<const TokenId> prompt) const;
     void on_thought(std::string_view text) override;
     void on_answer(std::string_view text) override;
     void on_answer_was_thought() override;

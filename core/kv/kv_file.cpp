@@ -76,6 +76,8 @@ Result<void> check_replaceable(const std::filesystem::path& path, bool may_be_em
     if (fs::is_symlink(status)) return refuse("this is a link");
     if (!fs::is_regular_file(status)) return refuse("this is not a regular file");
     std::ifstream file(path, std::ios::binary);
+    // What writes the part file says why it cannot, where that is so.
+    if (may_be_empty && !file.is_open()) return {};
     std::array<char, kAnyMagic.size()> start{};
     file.read(start.data(), start.size());
     if (may_be_empty && file.gcount() == 0 && file.eof()) return {};
@@ -295,7 +297,7 @@ Result<uint64_t> KvFileWriter::finish() {
     put(header_, kHashOffset, header_hash(header_, tables_end_));
     HOKKU_CHECK(file_.write_at(0, header_));
     const uint64_t size = file_.size_bytes();
-    HOKKU_CHECK(check_kv_target(path_));  // it may have come meanwhile
+    HOKKU_CHECK(check_replaceable(path_, false));  // it may have come meanwhile
     HOKKU_CHECK(file_.commit());
     return size;
 }

@@ -109,8 +109,76 @@ TEST_CASE_METHOD(Fixture, "Constraints: all of them must hold", "[engine][quick]
         {of_words(ConstraintKind::choice, {"yes"}), of_words(ConstraintKind::choice, {"no"})});
     const GenerationResult impossible = run(std::move(request));
     REQUIRE(impossible.error.has_value());
-    CHECK(impossible.error->what == "no token is allowed");
+    CHECK(impossible.error->what == "no choice has the other forms asked for");
+    CHECK(impossible.error->where == "the choices \"yes\" and the choices \"no\"");
+    CHECK(impossible.tokens.empty());
     CHECK_FALSE(impossible.meets_constraints);
+}
+
+TEST_CASE_METHOD(Fixture, "Constraints: only choices with the other forms are begun",
+                 "[engine][quick]") {
+    const auto words = of_words(ConstraintKind::required_words, {"no"});
+    control->script = preferring("yes");
+    const auto result = run_well(
+        constrained({of_words(ConstraintKind::choice, {"yes", "yet no", "nobody"}), words}));
+    CHECK(result.text == "yet no");
+    const auto none = run(constrained({of_words(ConstraintKind::choice, {"yes"}), words}));
+    REQUIRE(none.error.has_value());
+    CHECK(none.error->code == ErrorCode::bad_argument);
+    CHECK(none.text.empty());
+    CHECK(none.error->message().find("\"yes\" and the required words \"no\"") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Fixture, "Constraints: forms that turn out to contradict each other are named",
+                 "[engine][quick]") {
+    for (const auto& [form, word] :
+         {std::pair{of_kind(ConstraintKind::regex, "[a-z ]{1,10}"), "forty-two"},
+          std::pair{of_kind(ConstraintKind::json_schema, R"({"type": "string", "maxLength": 5})"),
+                    "catalogue"},
+          std::pair{of_kind(ConstraintKind::regex, "[0-9]{300}"), "cat"}}) {
+        CAPTURE(form.text);
+        const auto result =
+            run(constrained({form, of_words(ConstraintKind::required_words, {word})}, 400));
+        REQUIRE(result.error.has_value());
+        INFO(result.error->message());
+        CHECK(result.error->code == ErrorCode::bad_argument);
+        CHECK(result.error->what.find("contradict each other") != std::string::npos);
+        CHECK(result.error->where.find(word) != std::string::npos);
+    }
+}
+
+TEST_CASE_METHOD(Fixture, "Constraints: a text cut by a stop string is judged as it was cut",
+                 "[engine][quick]") {
+    const auto run_to = [&](ConstraintSpec spec, const std::string& stop,
+                            const std::string& wanted) {
+        control->script = preferring(wanted);
+        GenerationRequest request = constrained({std::move(spec)});
+        request.stop_strings = {stop};
+        return run(std::move(request));
+    };
+    const auto choice = of_words(ConstraintKind::choice, {"yes sir", "yes"});
+    struct Case {
+        ConstraintSpec spec;
+        std::string stop, wanted, text;
+        bool is_met;
+    };
+    for (const Case& c :
+         {Case{of_kind(ConstraintKind::regex, "yes sir"), "sir", "yes sir", "yes ", false},
+          Case{choice, "ir", "yes sir", "yes s", false}, Case{choice, " s", "yes sir", "yes", true},
+          Case{of_kind(ConstraintKind::json_schema, R"({"const": {"a": 1}})"), "}", "{\"a\":1}",
+               "{\"a\":1", false},
+          Case{of_kind(ConstraintKind::json, ""), "}", "{\"a\":1}", "{\"a\":1", false},
+          Case{of_words(ConstraintKind::required_words, {"cat"}), "cat", "a cat sat", "a ", false},
+          Case{of_words(ConstraintKind::required_words, {"cat"}), "sat", "a cat sat", "a cat ",
+               true},
+          Case{of_kind(ConstraintKind::gbnf, "root ::= \"ab\" \"cd\"?"), "cd", "abcd", "ab",
+               true}}) {
+        CAPTURE(c.spec.text, c.stop);
+        const auto result = run_to(c.spec, c.stop, c.wanted);
+        CHECK(result.reason == StopReason::stop_string);
+        CHECK(result.text == c.text);
+        CHECK(result.meets_constraints == c.is_met);
+    }
 }
 
 TEST_CASE_METHOD(Fixture, "Constraints: a wrong one fails its own generation alone",

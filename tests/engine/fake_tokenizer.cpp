@@ -15,7 +15,8 @@ const std::vector<std::string>& fake_long_tokens() {
         "\xE5\x8F",
         "\xA5 and \xF0\x9F",
         "\x8D\x81",
-        "a token that is longer than any short string can hold in place"};
+        "a token that is longer than any short string can hold in place",
+        "k>{"};
     return tokens;
 }
 

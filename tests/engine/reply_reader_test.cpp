@@ -278,6 +278,82 @@ TEST_CASE_METHOD(Fixture, "Engine: constraints hold for the answer, not for the 
     CHECK(result.meets_constraints);
 }
 
+TEST_CASE_METHOD(Fixture, "Engine: a thought that the model opens itself is free of constraints",
+                 "[engine][quick]") {
+    control->script = answering("<think>Is it one? </think>\n\ntwo");
+    GenerationRequest request = chat();
+    request.constraints = {{.kind = ConstraintKind::choice, .text = "", .words = {"one", "two"}}};
+    GenerationResult result = run(request);
+    CHECK(result.thought == "Is it one?");
+    CHECK(result.text == "two");
+    CHECK(result.meets_constraints);
+    // Where the answer may begin like the marker, both ways are open until one is taken.
+    request.constraints = {
+        {.kind = ConstraintKind::choice, .text = "", .words = {"<thing>", "two"}}};
+    result = run(request);
+    CHECK(result.thought == "Is it one?");
+    CHECK(result.text == "two");
+    control->script = answering("<thing>");
+    result = run(request);
+    CHECK(result.thought.empty());
+    CHECK(result.text == "<thing>");
+    CHECK(result.meets_constraints);
+    // No thoughts are wanted: the marker is none.
+    control->script = answering("<think>Is it one? </think>\n\ntwo");
+    request.thought_budget_tokens = 0;
+    CHECK(run(request).thought.empty());
+    CHECK(run(request).meets_constraints);
+    // Cut off within the marker.
+    request.thought_budget_tokens.reset();
+    request.constraints = {{.kind = ConstraintKind::regex, .text = "[a-z]*"}};
+    request.max_tokens = 3;
+    CHECK_FALSE(run(request).meets_constraints);
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: a token that ends a thought holds nothing of the answer",
+                 "[engine][quick]") {
+    const auto long_token = std::find(fake_long_tokens().begin(), fake_long_tokens().end(), "k>{");
+    REQUIRE(long_token != fake_long_tokens().end());
+    const auto id =
+        static_cast<TokenId>(fake_token::first_long + (long_token - fake_long_tokens().begin()));
+    control->script = [id](std::span<const int32_t> history, std::span<float> logits) {
+        const auto turn = std::find(history.rbegin(), history.rend(), fake_token::assistant).base();
+        const std::string said = make_fake_tokenizer()->decode({turn, history.end()}, false);
+        const std::string wanted = "Hm.</think>7";
+        std::fill(logits.begin(), logits.end(), 0.0f);
+        const size_t place = said.size() - std::string("<think>\n").size();
+        const TokenId next =
+            place < wanted.size() ? static_cast<TokenId>(wanted[place]) : fake_token::end;
+        logits[static_cast<size_t>(next)] = 100.0f;
+        if (said.ends_with("</thin")) logits[static_cast<size_t>(id)] = 200.0f;
+    };
+    GenerationRequest request = chat(R"({"thinks": true})");
+    request.constraints = {{.kind = ConstraintKind::regex, .text = "[0-9]"}};
+    const GenerationResult result = run(request);
+    CHECK(result.thought == "Hm.");
+    CHECK(result.text == "7");
+    CHECK(result.meets_constraints);
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: markers that people quote are none of a message that goes on",
+                 "[engine][quick]") {
+    control->script = [](std::span<const int32_t> history, std::span<float> logits) {
+        std::fill(logits.begin(), logits.end(), 0.0f);
+        const bool has_answered = history.back() == '!';
+        logits[static_cast<size_t>(has_answered ? fake_token::end : '!')] = 100.0f;
+    };
+    GenerationRequest request = chat();
+    request.messages = {{"user", "What is <think> for"}, {"assistant", "It opens"}};
+    request.continue_final_message = true;
+    GenerationResult result = run(request);
+    CHECK(result.thought.empty());
+    CHECK(result.text == "!");
+    request.messages = {{"user", "What is </think> for"}, {"assistant", "<think>It may"}};
+    result = run(request);
+    CHECK(result.thought == "!");
+    CHECK(result.text.empty());
+}
+
 TEST_CASE_METHOD(Fixture, "Engine: continuations of one prompt have thoughts of their own",
                  "[engine][quick]") {
     control->script = thinking_on("Hello.");

@@ -96,6 +96,17 @@ class Constraint {
     [[nodiscard]] virtual bool is_complete() const = 0;
     /// Nothing can follow but the end, or the end was accepted.
     [[nodiscard]] virtual bool is_finished() const = 0;
+    /// Whether `text`, from its first byte to its last, has the form; what has been accepted makes
+    /// no difference. Tokens that a grammar names are no text: with one, nothing matches.
+    ///
+    /// Errors : limit_exceeded, as above.
+    virtual Result<bool> matches(std::string_view text) = 0;
+    /// false: no text of this form contains `text`, as some byte of it never occurs. That true is
+    /// said is no promise.
+    [[nodiscard]] virtual bool may_contain(std::string_view text) const {
+        static_cast<void>(text);
+        return true;
+    }
     /// Something that would make a text without end complete: the words that are still missing,
     /// set apart from what is there. Empty where there is nothing of the kind.
     [[nodiscard]] virtual std::string missing_text() const { return {}; }

@@ -33,13 +33,14 @@ class CallReader {
     /// A block begins; the text up to `place` is its open marker.
     void start(size_t place) {
         place_ = place;
+        call_end_ = 0;
         is_resumed_ = false;
         reset();
     }
     virtual Reading read(ReplyBuffer& in, CallBuilder& out) = 0;
     /// A broken call has been taken out up to its end: goes on with the next one.
     void resume() {
-        place_ = 0;
+        place_ = call_end_ = 0;
         is_resumed_ = true;
         reset();
     }
@@ -57,17 +58,32 @@ class CallReader {
         in.read(place);
         return Reading::done;
     }
-    /// The call ends at `place`.
+    /// The call ends at `place`, and its text perhaps later: with what closes the block.
+    void end_call(size_t place) { place_ = call_end_ = place; }
+    [[nodiscard]] bool has_ended_call() const { return call_end_ > 0; }
+    /// Hands on the call that has ended; its text goes up to `place`.
     void finish_call(ReplyBuffer& in, CallBuilder& out, size_t place) {
         out.finish(in.unread().substr(0, place));
         in.read(place);
-        place_ = 0;
+        place_ = call_end_ = 0;
+    }
+    /// The block ends without a marker: the call that has ended, if any, ends there too.
+    Reading leave_block(ReplyBuffer& in, CallBuilder& out) {
+        if (has_ended_call()) finish_call(in, out, call_end_);
+        return finish_block(in, 0);
+    }
+    /// The block ends at `place`, behind its close marker.
+    Reading close_block(ReplyBuffer& in, CallBuilder& out, size_t place) {
+        if (!has_ended_call()) return finish_block(in, place);
+        finish_call(in, out, place);
+        return Reading::done;
     }
 
     const CallFormat& format_;  // of the parser's format, which outlives the readers
     const ToolList& tools_;     // likewise
     bool is_resumed_ = false;   ///< Not behind the open marker.
     size_t place_ = 0;          ///< Everything before it has been understood.
+    size_t call_end_ = 0;       ///< Of a call that is not handed on yet; 0: there is none.
     std::string_view problem_;  ///< A literal.
 };
 

@@ -142,7 +142,7 @@ class JsonReader final : public CallReader {
     Reading read(ReplyBuffer& in, CallBuilder& out) override {
         for (;;) {
             if (!scanner_) {
-                const Reading reading = read_between(in);
+                const Reading reading = read_between(in, out);
                 if (!scanner_) return reading;
             }
             const BracketScanner::Step step = scan(in);
@@ -151,8 +151,9 @@ class JsonReader final : public CallReader {
             if (step == BracketScanner::Step::more)
                 return in.is_closed() ? fail("the reply ends within it") : Reading::more;
             if (!is_json(in.unread().substr(begin_, place_ - begin_))) return fail(kNotJson);
-            finish_call(in, out, place_);
+            end_call(place_);
             scanner_.reset();
+            if (format_.close.empty() && !is_in_list_) finish_call(in, out, place_);
         }
     }
 
@@ -163,32 +164,34 @@ class JsonReader final : public CallReader {
     }
 
     /// Goes to the next object or to the end of the block.
-    Reading read_between(ReplyBuffer& in) {
+    Reading read_between(ReplyBuffer& in, CallBuilder& out) {
         for (;; ++place_) {
             while (place_ < in.size() && is_space(in.at(place_))) ++place_;
             if (place_ == in.size())
-                return in.is_closed() ? finish_block(in, place_) : Reading::more;
+                return in.is_closed() ? close_block(in, out, place_) : Reading::more;
             const char c = in.at(place_);
-            if (c == '{') return begin_object(in);
+            if (c == '{') return begin_object(in, out);
             if (c == '[' && !is_in_list_) {
                 is_in_list_ = true;
             } else if (c == ']' && is_in_list_) {
                 is_in_list_ = false;
-                if (format_.close.empty()) return finish_block(in, place_ + 1);
+                if (format_.close.empty()) return close_block(in, out, place_ + 1);
+                if (has_ended_call()) call_end_ = place_ + 1;
             } else if (c != ',' && c != ';') {
                 const Fit fit = format_.close.empty() ? Fit::no : in.fits(place_, format_.close);
                 if (fit == Fit::maybe) return Reading::more;
-                // What is no call is answer again.
-                return finish_block(in, fit == Fit::yes ? place_ + format_.close.size() : 0);
+                if (fit == Fit::yes) return close_block(in, out, place_ + format_.close.size());
+                return leave_block(in, out);  // what is no call is answer again
             }
         }
     }
-    Reading begin_object(ReplyBuffer& in) {
+    Reading begin_object(ReplyBuffer& in, CallBuilder& out) {
         if (format_.only_known_tools) {
             const Fit fit = is_known_call(in, place_);
             if (fit == Fit::maybe) return Reading::more;
-            if (fit == Fit::no) return finish_block(in, 0);
+            if (fit == Fit::no) return leave_block(in, out);
         }
+        if (has_ended_call()) finish_call(in, out, place_);
         begin_ = place_;
         num_sent_ = 0;
         scanner_.emplace(format_.is_name_the_key);

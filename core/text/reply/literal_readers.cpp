@@ -16,15 +16,10 @@ namespace {
 constexpr size_t kLongestName = 256;
 constexpr std::string_view kCutOff = "the reply ends within it";
 
-bool is_word(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '-' || c == '.';
-}
-
 /// The first place from `place` on that no name goes on at.
 size_t name_end(const ReplyBuffer& in, size_t place) {
     const size_t most = std::min(in.size(), place + kLongestName);
-    while (place < most && is_word(in.at(place))) ++place;
+    while (place < most && is_name_byte(in.at(place))) ++place;
     return place;
 }
 
@@ -115,10 +110,13 @@ class PythonReader final : public CallReader {
         }
         const std::string_view text = in.unread().substr(place_, end - place_);
         if (const auto calls = python_calls(text)) {
-            for (const LiteralCall& call : *calls) {
+            // Each call has its part of the text: together they are all of it.
+            for (size_t i = 0, begin = 0, next = 0; i < calls->size(); ++i, begin = next) {
+                const LiteralCall& call = (*calls)[i];
+                next = i + 1 < calls->size() ? place_ + (*calls)[i + 1].begin : after;
                 out.set_name(call.name);
                 out.add_arguments(call.arguments_json);
-                out.finish(in.unread().substr(0, after));
+                out.finish(in.unread().substr(begin, next - begin));
             }
         } else if (format_.ends_with_reply) {
             // Llama's own name for what runs a program.

@@ -11,8 +11,9 @@
 namespace hokku::reply {
 namespace {
 
-bool is_word(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+/// Of Python.
+bool is_identifier_byte(char c) {
+    return is_name_byte(c) && c != '-' && c != '.';
 }
 
 /// A text and how much of it has been read. Every step says whether it found what it looks for.
@@ -47,7 +48,7 @@ class Source {
 
 class PythonReader {
   public:
-    explicit PythonReader(std::string_view text) : source_(text) {}
+    explicit PythonReader(std::string_view text) : source_(text), num_bytes_(text.size()) {}
 
     bool read_value(std::string& out, size_t depth = 0) {
         source_.skip_space();
@@ -84,8 +85,8 @@ class PythonReader {
   private:
     bool read_call(LiteralCall& call, bool is_printed = false) {
         source_.skip_space();
-        std::string_view name =
-            source_.take_while([](char c) { return is_word(c) || c == '.' || c == '-'; });
+        if (!is_printed) call.begin = num_bytes_ - source_.rest().size();
+        std::string_view name = source_.take_while(is_name_byte);
         if (name.empty() || !source_.take("(")) return false;
         if (name == "print" && !is_printed) return read_call(call, true) && source_.take(")");
         if (name.ends_with(".call")) name.remove_suffix(5);
@@ -100,7 +101,7 @@ class PythonReader {
                 call.arguments_json += ',';
             }
             source_.skip_space();
-            const std::string_view key = source_.take_while(is_word);
+            const std::string_view key = source_.take_while(is_identifier_byte);
             if (key.empty() || !source_.take("=")) return false;
             append_json_string(call.arguments_json, key);
             call.arguments_json += ':';
@@ -149,8 +150,8 @@ class PythonReader {
     }
 
     bool read_word(std::string& out) {
-        const std::string_view word = source_.take_while(
-            [](char c) { return is_word(c) || c == '+' || c == '-' || c == '.'; });
+        const std::string_view word =
+            source_.take_while([](char c) { return is_name_byte(c) || c == '+'; });
         if (word == "True" || word == "true") {
             out += "true";
         } else if (word == "False" || word == "false") {
@@ -238,6 +239,7 @@ class PythonReader {
     }
 
     Source source_;
+    size_t num_bytes_;  ///< Of the whole text.
 };
 
 class GemmaReader {

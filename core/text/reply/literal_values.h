@@ -2,6 +2,7 @@
 // Values and calls as models write them in Python's and in Gemma's notation, turned into JSON.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ std::optional<std::string> python_value_as_json(std::string_view text);
 struct LiteralCall {
     std::string name;
     std::string arguments_json;
+    size_t begin = 0;  ///< Where it stands in the text.
 };
 
 /// Calls with keyword arguments: "f(a=1)", "[f(a=1), g()]", one a line, or within print().

@@ -46,6 +46,7 @@ void MarkedParser::read_prompt(const ReplyOptions& options) {
     const std::string open = without_control_signs(thought.open);
     const std::string close = without_control_signs(thought.close);
     if (options.is_continued) {
+        // All that is given is the message that goes on.
         const size_t opened = options.prompt_end.rfind(open);
         const size_t closed = options.prompt_end.rfind(close);
         const bool is_open = opened != std::string_view::npos &&
@@ -119,6 +120,26 @@ void MarkedParser::finish() {
 
 std::string_view MarkedParser::closing_text() const {
     return format_.thoughts.empty() ? std::string_view() : format_.thoughts.front().closing_text;
+}
+
+std::string_view MarkedParser::opening_rest() const {
+    if (where_ != Where::start || is_thought_over_ || format_.thoughts.empty()) return {};
+    const std::string_view open = format_.thoughts.front().open;
+    const std::string_view here = text_.unread().substr(text_.skip_space(0));
+    return open.starts_with(here) ? open.substr(here.size()) : std::string_view();
+}
+
+bool MarkedParser::reaches_answer(std::string_view text) const {
+    if (is_in_answer()) return false;
+    std::string_view close = format_.thoughts.empty() ? "" : format_.thoughts.front().close;
+    if (where_ != Where::thought) close = reader_->format().close;
+    if (close.empty() || is_control(close)) return false;
+    // Only the end of what is unread can be a part of the marker.
+    const std::string_view unread = text_.unread();
+    std::string all(unread.substr(unread.size() - std::min(unread.size(), close.size() - 1)));
+    all += text;
+    const size_t found = all.find(close);
+    return found != std::string::npos && !trimmed(all).ends_with(close);
 }
 
 void MarkedParser::advance() {

@@ -25,6 +25,8 @@ class MarkedParser final : public ReplyParser {
     [[nodiscard]] bool is_in_answer() const override {
         return where_ == Where::answer || where_ == Where::start;
     }
+    [[nodiscard]] std::string_view opening_rest() const override;
+    [[nodiscard]] bool reaches_answer(std::string_view text) const override;
     [[nodiscard]] std::string_view closing_text() const override;
 
   private:

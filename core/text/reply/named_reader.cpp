@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view kFence = "```";
 
+/// Some put a number behind it (functions.NAME:0).
 bool is_name_character(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '-' || c == '.' || c == ':';
+    return is_name_byte(c) || c == ':';
 }
 
 class NamedReader final : public StagedReader {
@@ -49,7 +49,7 @@ class NamedReader final : public StagedReader {
     Reading read_stage(ReplyBuffer& in, CallBuilder& out) override {
         switch (stage_) {
             case Stage::between:
-                return read_between(in);
+                return read_between(in, out);
             case Stage::name:
                 return read_name(in, out);
             case Stage::arguments:
@@ -60,19 +60,21 @@ class NamedReader final : public StagedReader {
         return fail("an unknown stage");
     }
 
-    Reading read_between(ReplyBuffer& in) {
+    Reading read_between(ReplyBuffer& in, CallBuilder& out) {
         const size_t place = in.skip_space(place_);
         const Fit next = fits_marker(in, place, format_.call_open),
                   end = fits_marker(in, place, format_.close);
         if (next == Fit::yes) {
-            place_ = place + format_.call_open.size();
+            const size_t name_place = place + format_.call_open.size() - call_end_;
+            if (has_ended_call()) finish_call(in, out, call_end_);
+            place_ = name_place;
             return go_to(Stage::name);
         }
-        if (end == Fit::yes) return finish_block(in, place + format_.close.size());
+        if (end == Fit::yes) return close_block(in, out, place + format_.close.size());
         const bool is_open = place == in.size() && !in.is_closed();
         const bool may_go_on = !format_.call_open.empty() || !format_.close.empty();
         if (next == Fit::maybe || end == Fit::maybe || (is_open && may_go_on)) return Reading::more;
-        return finish_block(in, 0);
+        return leave_block(in, out);
     }
 
     Reading read_name(ReplyBuffer& in, CallBuilder& out) {
@@ -124,7 +126,7 @@ class NamedReader final : public StagedReader {
         out.add_arguments(in.unread().substr(sent, place_ - sent));
         if (step == BracketScanner::Step::broken) return fail("its arguments are not valid JSON");
         if (step == BracketScanner::Step::more) return wait(in);
-        finish_call(in, out, place_);
+        end_call(place_);
         return go_to(Stage::end);
     }
 
@@ -141,8 +143,7 @@ class NamedReader final : public StagedReader {
         } else if (fence == Fit::yes) {
             place_ = place;
         }
-        in.read(place_);
-        place_ = 0;
+        end_call(place_);
         return go_to(Stage::between);
     }
 

@@ -16,7 +16,7 @@ namespace hokku::reply {
 
 struct ReplyOptions {
     /// The end of the prompt, from the last turn's marker on at least: a template may open a
-    /// thought, or close it, before the model begins.
+    /// thought, or close it, before the model begins. Where a message is continued, that alone.
     std::string_view prompt_end;
     bool is_continued = false;       ///< The prompt ends with the beginning of the answer itself.
     ToolList tools;                  ///< Without any, markers of calls are text like other.
@@ -43,6 +43,14 @@ class ReplyParser {
     [[nodiscard]] virtual bool is_in_thought() const = 0;
     /// Text that came now would be answer.
     [[nodiscard]] virtual bool is_in_answer() const = 0;
+    /// What may come next of the marker that opens a thought, where one may open; else empty.
+    /// Begins with kControlSign where that is a control token.
+    [[nodiscard]] virtual std::string_view opening_rest() const { return {}; }
+    /// This text, if it came now, would end a thought or a call and begin the answer at once.
+    [[nodiscard]] virtual bool reaches_answer(std::string_view text) const {
+        static_cast<void>(text);
+        return false;
+    }
     /// What ends the thought if put into the stream now; for encoding with control tokens.
     [[nodiscard]] virtual std::string_view closing_text() const = 0;
 };

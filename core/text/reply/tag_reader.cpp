@@ -13,17 +13,6 @@
 namespace hokku::reply {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-    return text;
-}
-
-bool is_word(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '-' || c == '.';
-}
-
 /// What a value is by the attributes beside its key (DeepSeek, Kimi K3).
 ParameterType type_of_attributes(std::string_view attributes) {
     const auto has = [&](std::string_view text) {
@@ -59,7 +48,7 @@ class TagReader final : public StagedReader {
         place = in.skip_space(place);
         if (!format_.call_open.empty()) return in.fits(place, format_.call_open);
         const size_t begin = place, most = place + kLongestName;
-        while (place < in.size() && place < most && is_word(in.at(place))) ++place;
+        while (place < in.size() && place < most && is_name_byte(in.at(place))) ++place;
         if (place == begin) return place < in.size() ? Fit::no : in.fits(place, "name");
         if (!format_.name_end.empty()) return in.fits(place, format_.name_end);
         // GLM: a word, and then an argument or the end.
@@ -84,7 +73,7 @@ class TagReader final : public StagedReader {
     Reading read_stage(ReplyBuffer& in, CallBuilder& out) override {
         switch (stage_) {
             case Stage::between:
-                return read_between(in);
+                return read_between(in, out);
             case Stage::name:
                 return read_name(in, out);
             case Stage::in_call:
@@ -97,18 +86,20 @@ class TagReader final : public StagedReader {
         return fail("an unknown stage");
     }
 
-    Reading read_between(ReplyBuffer& in) {
+    Reading read_between(ReplyBuffer& in, CallBuilder& out) {
         const size_t place = in.skip_space(place_);
         const Fit next = fits_marker(in, place, format_.call_open),
                   end = fits_marker(in, place, format_.close);
         if (next == Fit::yes) {
-            place_ = place + format_.call_open.size();
-            has_arguments_ = false;
+            const size_t name_place = place + format_.call_open.size() - call_end_;
+            if (has_ended_call()) finish_call(in, out, call_end_);
+            place_ = name_place;
             return go_to(Stage::name);
         }
-        if (end == Fit::yes) return finish_block(in, place + format_.close.size());
+        if (end == Fit::yes) return close_block(in, out, place + format_.close.size());
         if (next == Fit::maybe || end == Fit::maybe) return Reading::more;
-        return finish_block(in, place == in.size() ? place : 0);
+        if (place == in.size()) return close_block(in, out, place);
+        return leave_block(in, out);
     }
 
     /// Text that ends with `marker`, and with the attributes behind it.
@@ -139,7 +130,7 @@ class TagReader final : public StagedReader {
         if (format_.name_end.empty()) {
             const size_t begin = in.skip_space(place_);
             size_t end = begin;
-            while (end < in.size() && is_word(in.at(end))) ++end;
+            while (end < in.size() && is_name_byte(in.at(end))) ++end;
             if (end == in.size()) return wait(in);
             out.set_name(in.unread().substr(begin, end - begin));
             place_ = end;
@@ -162,17 +153,17 @@ class TagReader final : public StagedReader {
             return go_to(Stage::key);
         }
         const Fit end = in.fits(place, format_.call_close);
-        if (end == Fit::yes) return finish(in, out, place + format_.call_close.size());
+        if (end == Fit::yes) return finish(out, place + format_.call_close.size());
         // Some models forget the end of the call before that of the block.
         const Fit block_end = fits_marker(in, place, format_.close);
-        if (block_end == Fit::yes) return finish(in, out, place);
+        if (block_end == Fit::yes) return finish(out, place);
         if (key == Fit::maybe || end == Fit::maybe || block_end == Fit::maybe) return wait(in);
         return fail(in.size() == place ? "the reply ends within it"
                                        : "neither an argument nor its end follows");
     }
-    Reading finish(ReplyBuffer& in, CallBuilder& out, size_t place) {
+    Reading finish(CallBuilder& out, size_t place) {
         out.add_arguments(has_arguments_ ? "}" : "{}");
-        finish_call(in, out, place);
+        end_call(place);
         has_arguments_ = false;
         return go_to(Stage::between);
     }

@@ -329,3 +329,45 @@ TEST_CASE("ReplyParser: gpt-oss's messages and channels", "[text][reply][quick]"
     bound.prompt_end = "<|end|><|start|>assistant<|channel|>final<|message|>";
     CHECK(parse_reply(bound, "Hello <|channels").events == "answer: Hello <|channels\n");
 }
+
+TEST_CASE("ReplyParser: the texts of calls are all that the model wrote of them",
+          "[text][reply][quick]") {
+    struct Case {
+        std::string markers, text;
+        std::vector<std::string> calls;
+        Controls controls = {};
+    };
+    const std::string object = "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Bonn\"}}";
+    const std::string fence = "```json\n" + object + "\n```";
+    const std::string tags = "<tool_call>\n" + object + "\n</tool_call>";
+    for (const Case& c :
+         {Case{"<tool_call>", tags, {tags}}, Case{"<tool_call>", fence, {fence}},
+          Case{"<tool_call>", tags + "\nDone.", {tags}},
+          Case{"<tool_call>",
+               "<tool_call>" + object + "\n" + object + "</tool_call>",
+               {"<tool_call>" + object, object + "</tool_call>"}},
+          Case{"[TOOL_CALLS]",
+               "[TOOL_CALLS][" + object + ", " + object + "]",
+               {"[TOOL_CALLS][" + object + ",", object + "]"},
+               {"[TOOL_CALLS]"}},
+          Case{"<tool_call> <function= <parameter= </tool_call>",
+               "<tool_call>\n<function=get_weather>\n<parameter=city>\nBonn\n</parameter>\n"
+               "</function>\n</tool_call>",
+               {"<tool_call>\n<function=get_weather>\n<parameter=city>\nBonn\n</parameter>\n"
+                "</function>\n</tool_call>"}}}) {
+        CAPTURE(c.text);
+        ReplyCase reply_case = case_of(c.markers, kWeatherTools);
+        reply_case.controls = c.controls;
+        const Reply reply = parse_reply(reply_case, c.text);
+        REQUIRE(reply.calls.size() == c.calls.size());
+        for (size_t i = 0; i < c.calls.size(); ++i) {
+            CHECK(reply.calls[i].is_valid());
+            CHECK(reply.calls[i].text == c.calls[i]);
+        }
+    }
+    const Reply python = parse_reply(
+        gemma_case(), "```tool_code\nget_weather(city=\"Bonn\")\nrun_query(sql=\"x\")\n```");
+    REQUIRE(python.calls.size() == 2);
+    CHECK(python.calls[0].text == "```tool_code\nget_weather(city=\"Bonn\")");
+    CHECK(python.calls[1].text == "run_query(sql=\"x\")\n```");
+}

@@ -152,10 +152,10 @@ TEST_CASE("ReplyParser: a malformed call is told with its text", "[text][reply][
           "malformed: the reply ends within it | <tool_call>{\"name\": \"f\", \"arguments\": "
           "{\"a\": \"b</tool_call>\nanswer: C\n");
     CHECK(events(kHermes, "<tool_call>{\"arguments\": {}}</tool_call>") ==
-          "malformed: the call names no tool | <tool_call>{\"arguments\": {}}\n");
+          "malformed: the call names no tool | <tool_call>{\"arguments\": {}}</tool_call>\n");
     CHECK(events(kHermes, "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>") ==
           "begin: call00000 f\narguments: [1]\nmalformed: the arguments are not a JSON object | "
-          "<tool_call>{\"name\": \"f\", \"arguments\": [1]}\n");
+          "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>\n");
     CHECK(events(kHermes, "<tool_call>{\"name\": \"f\", \"arguments\": {}, \"arguments\": {}}") ==
           "begin: call00000 f\narguments: {}\nmalformed: it is not valid JSON | "
           "<tool_call>{\"name\": \"f\", \"arguments\": {}, \"arguments\": {}}\n");
