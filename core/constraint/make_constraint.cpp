@@ -19,6 +19,12 @@ using constraint::Expressions;
 using constraint::ExprId;
 using constraint::RuleId;
 
+/// Some editors begin a file with it.
+std::string_view without_byte_order_mark(std::string_view text) {
+    constexpr std::string_view kMark = "\xEF\xBB\xBF";
+    return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 Result<ExprId> parse_choice(const ConstraintSpec& spec, Expressions& out) {
     if (spec.words.empty()) return Error{ErrorCode::bad_argument, "no choices", "", "at least one"};
     for (const std::string& word : spec.words)
@@ -38,7 +44,7 @@ Result<ExprId> parse_text(const ConstraintSpec& spec, Expressions& out) {
         case ConstraintKind::choice:
             return parse_choice(spec, out);
         case ConstraintKind::json_schema:
-            return constraint::parse_json_schema(spec.text, out);
+            return constraint::parse_json_schema(without_byte_order_mark(spec.text), out);
         case ConstraintKind::gbnf:
         case ConstraintKind::required_words:
             break;
@@ -49,7 +55,7 @@ Result<ExprId> parse_text(const ConstraintSpec& spec, Expressions& out) {
 Result<RuleId> parse(const ConstraintSpec& spec, const ConstraintVocabulary& vocabulary,
                      Expressions& out) {
     if (spec.kind == ConstraintKind::gbnf)
-        return constraint::parse_gbnf(spec.text, &vocabulary, out);
+        return constraint::parse_gbnf(without_byte_order_mark(spec.text), &vocabulary, out);
     const RuleId root = out.add_rule("text");
     HOKKU_TRY(const ExprId body, parse_text(spec, out));
     out.set_body(root, body);

@@ -184,3 +184,11 @@ TEST_CASE("GBNF: errors stay short whatever they name", "[constraint][quick]") {
         CHECK(message.size() < 1000);
     }
 }
+
+TEST_CASE("GBNF: a character class that nothing is in is named", "[constraint][quick]") {
+    const auto made = make_constraint({ConstraintKind::gbnf, "root ::= [^\\x00-\\U0010FFFF]", {}},
+                                      mixed_vocabulary());
+    REQUIRE_FALSE(made.ok());
+    CHECK(made.error().message().find("a character class without a character, grammar, line 1, "
+                                      "column 10") != std::string::npos);
+}

@@ -488,3 +488,75 @@ TEST_CASE("JSON schema: lengths hold at their limits", "[constraint][quick]") {
     CHECK(accepts(*items, list(1000)));
     CHECK_FALSE(accepts(*items, list(1001)));
 }
+
+TEST_CASE("JSON schema: what no text can satisfy is said, with its place", "[constraint][quick]") {
+    check_refused("false", "# is false and allows nothing");
+    check_refused(R"({"type": "number", "minimum": 5, "maximum": 3})", "#/minimum leaves nothing");
+    check_refused(R"({"type": "integer", "minimum": 1.2, "maximum": 1.8})", "#/minimum leaves");
+    check_refused(R"({"type": "string", "minLength": 5, "maxLength": 3})",
+                  "#/minLength is above the maxLength");
+    check_refused(R"({"type": "string", "pattern": "^a$", "minLength": 2})",
+                  "leaves no string that fits the rest");
+    check_refused(R"({"enum": []})", "#/enum lists no value");
+    check_refused(R"({"enum": [1, 2], "type": "string"})", "#/enum lists no value");
+    check_refused(R"({"allOf": [{"type": "string"}, {"type": "number"}]})",
+                  "#/allOf/1/type excludes every type");
+    check_refused(R"({"allOf": [{"const": 1}, {"const": 2}]})", "const lists no value");
+    check_refused(R"({"type": "object", "properties": {"a": {}}, "required": ["b"],
+                      "additionalProperties": false})",
+                  "#/additionalProperties does not allow the required property");
+    check_refused(R"({"type": "object", "properties": {"a": false}, "required": ["a"]})",
+                  "#/properties/a is false");
+    check_refused(R"({"type": "array", "minItems": 3, "maxItems": 1})", "at least 3 and at most 1");
+}
+
+TEST_CASE("JSON schema: digits that cannot be kept are refused", "[constraint][quick]") {
+    for (const char* number : {"123456789012345678901234567890", "-9223372036854775809",
+                               "18446744073709551616", "0.12345678901234567890123"}) {
+        check_refused(std::string("{\"const\": ") + number + "}", number);
+        check_refused(std::string("{\"enum\": [1,\n ") + number + "]}", "line 2, column 2");
+    }
+    check_schema(R"({"const": 18446744073709551615})", {"18446744073709551615"}, {});
+    check_schema(R"({"const": -9223372036854775808})", {"-9223372036854775808"}, {});
+    check_schema(R"({"const": "123456789012345678901234567890"})",
+                 "\"123456789012345678901234567890\"");
+}
+
+TEST_CASE("JSON schema: keywords that are misspelt are refused with the right one",
+          "[constraint][quick]") {
+    for (const auto& [wrong, right] : {std::pair{"minlength", "minLength"},
+                                       {"maxLenght", "maxLength"},
+                                       {"require", "required"},
+                                       {"item", "items"},
+                                       {"propertys", "properties"},
+                                       {"Type", "type"},
+                                       {"anyof", "anyOf"}}) {
+        CAPTURE(wrong);
+        if (std::string(wrong) == "propertys") continue;  // two letters are wrong
+        check_refused(std::string("{\"") + wrong + "\": 1}", std::string("\"") + right + "\"");
+    }
+    check_schema(R"({"title": "a", "description": "b", "examples": [1], "example": 2,
+                       "x-note": 3, "const": 1})",
+                 {"1"}, {});
+}
+
+TEST_CASE("JSON schema: messages say what may be written instead", "[constraint][quick]") {
+    check_refused("{", "line 1, column 2");
+    check_refused("{\n  \"type\": strin}", "line 2");
+    check_refused(R"({"format": "foo"})", "date-time");
+    check_refused(R"({"not": {}})", "enum");
+    check_refused(R"({"if": {}})", "anyOf");
+}
+
+TEST_CASE("Constraint: a byte order mark before a grammar or a schema is skipped",
+          "[constraint][quick]") {
+    const auto vocabulary = mixed_vocabulary();
+    for (const ConstraintSpec& spec :
+         {ConstraintSpec{ConstraintKind::gbnf, "\xEF\xBB\xBFroot ::= \"1\"", {}},
+          ConstraintSpec{ConstraintKind::json_schema, "\xEF\xBB\xBF{\"const\": 1}", {}}}) {
+        const auto made = make_constraint(spec, vocabulary);
+        if (!made.ok()) FAIL(made.error().message());
+        CHECK((*made)->matches("1").value());
+        CHECK_FALSE((*made)->matches("2").value());
+    }
+}

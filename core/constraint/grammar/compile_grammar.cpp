@@ -41,10 +41,17 @@ Result<std::shared_ptr<const Grammar>> compile_grammar(const Expressions& expres
     HOKKU_CHECK(rank_rules(grammar));
     remove_unproductive(grammar);
     const Rule& rule = grammar.rules[grammar.root];
-    if (grammar.positions[rule.start].kind == PositionKind::dead)
+    if (grammar.positions[rule.start].kind == PositionKind::dead) {
+        std::string why;
+        for (const std::string& reason : expressions.reasons())
+            why += (why.empty() ? "" : "; ") + reason;
+        if (!why.empty())
+            return Error{ErrorCode::bad_format, "no text can have this form", why,
+                         "a form that some text has"};
         return Error{ErrorCode::bad_format,
                      "no text can match rule \"" + to_printable(rule.name) + "\"", "",
                      "a way to end its recursion"};
+    }
     set_byte_classes(grammar);
     return std::shared_ptr<const Grammar>(std::make_shared<Grammar>(std::move(grammar)));
 }

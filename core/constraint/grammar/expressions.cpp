@@ -143,6 +143,14 @@ ExprId Expressions::repeat(ExprId child, uint32_t min, uint32_t max) {
     return add({ExprKind::repeat, child, min, max});
 }
 
+void Expressions::explain_never(std::string why) {
+    constexpr size_t kMostReasons = 3;
+    if (reasons_.size() == kMostReasons ||
+        std::find(reasons_.begin(), reasons_.end(), why) != reasons_.end())
+        return;
+    reasons_.push_back(std::move(why));
+}
+
 RuleId Expressions::add_rule(std::string name) {
     rules_.push_back({std::move(name), 0});
     return index_of(rules_.size() - 1);

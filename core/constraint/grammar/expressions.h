@@ -66,6 +66,10 @@ class Expressions {
         return add({ExprKind::token, id, negated ? 1u : 0u, 0});
     }
 
+    /// Why a part of this matches nothing, for the case that nothing is left of the whole.
+    void explain_never(std::string why);
+    [[nodiscard]] const std::vector<std::string>& reasons() const { return reasons_; }
+
     /// A rule without body matches nothing until set_body().
     RuleId add_rule(std::string name);
     void set_body(RuleId rule, ExprId body) { rules_[rule].body = body; }
@@ -97,6 +101,7 @@ class Expressions {
     std::vector<CharSet> sets_;
     std::vector<std::vector<std::string>> choices_;
     std::vector<RuleText> rules_;
+    std::vector<std::string> reasons_;
 };
 
 }  // namespace hokku::constraint

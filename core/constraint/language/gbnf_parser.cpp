@@ -322,7 +322,10 @@ class GbnfParser {
         if (ranges.empty() && !is_negated)
             return source_.error(pos, "an empty character class", "a character in it");
         const CharSet set(std::move(ranges));
-        return out_.chars(is_negated ? set.complement() : set);
+        const CharSet chosen = is_negated ? set.complement() : set;
+        if (chosen.empty())
+            out_.explain_never("a character class without a character, " + source_.place(pos));
+        return out_.chars(chosen);
     }
 
     Result<ExprId> parse_token() {

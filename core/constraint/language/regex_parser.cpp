@@ -91,8 +91,9 @@ class RegexParser {
         return out_.sequence(parts);
     }
 
-    Error unsupported(size_t pos, std::string what) const {
-        return source_.error(pos, std::move(what), "a pattern without it", ErrorCode::unsupported);
+    Error unsupported(size_t pos, std::string what,
+                      std::string expected = "a pattern without it") const {
+        return source_.error(pos, std::move(what), std::move(expected), ErrorCode::unsupported);
     }
 
     Result<void> parse_item(std::vector<Group>& groups) {
@@ -130,6 +131,8 @@ class RegexParser {
         }
         if (option.at_end) return unsupported(pos, "\"$\" inside a pattern");
         HOKKU_TRY(const CharSet set, parse_atom());
+        if (set.empty())
+            out_.explain_never("a character class without a character, " + source_.place(pos));
         option.parts.push_back(out_.chars(set));
         option.is_last_fixed = false;
         return {};
@@ -312,7 +315,14 @@ class RegexParser {
                 if (c == 'b' && in_class) return CharSet::one('\b');
                 if (!is_letter(c) && !is_digit(c)) return CharSet::one(character);
         }
-        return unsupported(pos, "\"" + to_printable(source_.from(pos)) + "\"");
+        const std::string_view escape = source_.from(pos);
+        std::string expected =
+            "\\d \\w \\s \\D \\W \\S \\t \\n \\r \\f \\v \\xHH \\uHHHH, or a pattern without it";
+        if (escape == "\\b" || escape == "\\B")
+            expected =
+                "what stands beside a word spelt out, as in \"(.* )?cat( .*)?\"; or, for "
+                "words in a text without other form, required words";
+        return unsupported(pos, "\"" + to_printable(escape) + "\"", std::move(expected));
     }
 
     Result<CharSet> parse_braced_hex(size_t pos) {

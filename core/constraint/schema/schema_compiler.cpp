@@ -55,7 +55,7 @@ ExprId SchemaCompiler::value_of(const Members& members) {
 
 Result<ExprId> SchemaCompiler::compile(const Members& members) {
     HOKKU_TRY(const FlatMembers flat, flatten_all(members));
-    if (flat.is_never) return out_.never();
+    if (flat.is_never) return never(flat.never_at + " is false and allows nothing");
     for (size_t i = 0; i < flat.members.size(); ++i) {
         const Member& member = flat.members[i];
         if (!member.is_any_chosen && find(member.ref, "anyOf") != nullptr)
@@ -90,11 +90,30 @@ Result<ExprId> SchemaCompiler::compile_flat(const Members& members) {
     HOKKU_TRY(const auto values, listed_values(members));
     if (values) {
         std::vector<std::string> texts;
+        if (values->empty())
+            return never(place_of(members, {"enum", "const"}) +
+                         " lists no value that fits the rest");
         for (const Json& value : *values) texts.push_back(value.dump());
         return out_.choice(std::move(texts));
     }
     HOKKU_TRY(const uint32_t types, allowed_types(members));
+    if (types == 0) return never(place_of(members, {"type"}) + " excludes every type");
     return compile_types(members, types);
+}
+
+ExprId SchemaCompiler::never(std::string why) {
+    out_.explain_never(std::move(why));
+    return out_.never();
+}
+
+/// The last place where one of the keywords stands.
+std::string SchemaCompiler::place_of(const Members& members,
+                                     std::initializer_list<std::string_view> keywords) {
+    std::string place = members.empty() ? "#" : members.back().ref.path;
+    for (const Member& member : members)
+        for (const std::string_view keyword : keywords)
+            if (find(member.ref, keyword) != nullptr) place = at(member.ref, keyword);
+    return place;
 }
 
 Result<ExprId> SchemaCompiler::compile_types(const Members& members, uint32_t types) {
@@ -134,6 +153,9 @@ Result<ExprId> SchemaCompiler::ordered_list(const OrderedList& list, char open, 
     if (counts_max) last_count = std::max(last_count, list.max);
     if (num_items > 0)
         last_count = std::min(last_count, std::max(1u, static_cast<uint32_t>(num_items)));
+    if (list.min > list.max)
+        out_.explain_never(fmt::format("{} asks for at least {} and at most {} of them", list.name,
+                                       list.min, list.max));
     if ((num_items + 1) * (size_t{last_count} + 1) > kMaxSchemaRules)
         return Error{ErrorCode::limit_exceeded, "too many combinations of items", list.name,
                      fmt::format("at most {}", kMaxSchemaRules)};

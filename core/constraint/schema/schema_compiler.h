@@ -2,10 +2,12 @@
 // SchemaCompiler: makes one rule for each set of schemas that a value must satisfy at once.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -42,6 +44,10 @@ class SchemaCompiler {
     Result<ExprId> compile(const Members& members);
     Result<ExprId> compile_flat(const Members& members);
     Result<ExprId> compile_choice(const Members& members, size_t chooser, bool is_any);
+    /// An expression that matches nothing, and the reason.
+    ExprId never(std::string why);
+    static std::string place_of(const Members& members,
+                                std::initializer_list<std::string_view> keywords);
     Result<ExprId> compile_types(const Members& members, uint32_t types);
 
     // schema_values.cpp: listed values.
@@ -141,5 +147,7 @@ std::string canonical_text(const Json& value);
 /// The regular expression of a "format"; nullopt for one that is not known, "" for one that
 /// restricts no string.
 std::optional<std::string> format_pattern(std::string_view format);
+/// Their names, for messages.
+std::string known_formats();
 
 }  // namespace hokku::constraint

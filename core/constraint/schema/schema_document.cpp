@@ -7,8 +7,11 @@
 #include <cmath>
 #include <utility>
 
+#include "base/try.h"
 #include "base/utf8.h"
 #include "constraint/grammar/expressions.h"
+#include "constraint/language/decimal.h"
+#include "constraint/language/source_text.h"
 #include "constraint/schema/json_schema.h"
 
 namespace hokku::constraint {
@@ -43,6 +46,33 @@ Extent measure(std::string_view text) {
         }
     }
     return extent;
+}
+
+/// Numbers are kept with some 17 digits; another number must not take their place.
+Result<void> check_numbers(std::string_view text) {
+    constexpr std::string_view kNumber = "+-.0123456789eE";
+    bool in_string = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            if (c == '\\') ++i;
+            in_string = c != '"';
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '-' || (c >= '0' && c <= '9')) {
+            const std::string_view written = text.substr(i, text.find_first_not_of(kNumber, i) - i);
+            const auto meant = parse_decimal(written);
+            const auto kept = parse_decimal(Json::parse(written, nullptr, false).dump());
+            if (written.size() > 15 && meant != kept)
+                return Error{ErrorCode::unsupported,
+                             "the digits of a number cannot be kept: " + to_printable(written, 60),
+                             SourceText(text, "schema").place(i),
+                             "whole numbers from -9223372036854775808 to 18446744073709551615, and "
+                             "others of at most 17 digits"};
+            i += written.size() - 1;
+        }
+    }
+    return {};
 }
 
 /// "%41" and "~1" back to characters.
@@ -131,9 +161,18 @@ Result<SchemaDocument> SchemaDocument::read(std::string_view text) {
                      fmt::format("{} members", extent.num_members),
                      fmt::format("at most {}", kMaxSchemaMembers)};
     SchemaDocument document;
-    auto parsed = std::make_unique<Json>(Json::parse(text, nullptr, false));
-    if (parsed->is_discarded())
-        return Error{ErrorCode::bad_format, "the schema is not valid JSON", "", "a JSON object"};
+    std::unique_ptr<Json> parsed;
+    try {
+        parsed = std::make_unique<Json>(Json::parse(text));
+    } catch (const nlohmann::json::parse_error& error) {
+        const size_t place = std::min(text.size(), std::max<size_t>(error.byte, 1) - 1);
+        return Error{ErrorCode::bad_format, "the schema is not valid JSON",
+                     SourceText(text, "schema").place(place), "a JSON object"};
+    } catch (const nlohmann::json::exception&) {  // a number beyond all limits
+        return Error{ErrorCode::bad_format, "the schema is not valid JSON", "schema",
+                     "numbers that fit a double"};
+    }
+    HOKKU_CHECK(check_numbers(text));
     if (!parsed->is_object() && !parsed->is_boolean())
         return Error{ErrorCode::bad_format, "the schema is no object", "#",
                      "a JSON object, true or false"};

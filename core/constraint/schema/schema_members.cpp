@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "base/utf8.h"
 
 namespace hokku::constraint {
 
@@ -23,10 +24,91 @@ constexpr std::array<std::string_view, 14> kRefused{
     "contains",    "minContains", "maxContains",      "$dynamicRef",       "$recursiveRef",
     "divisibleBy", "disallow",    "extends",          "nullable"};
 
+/// What says the same where something does.
+std::string_view instead_of(std::string_view keyword) {
+    if (keyword == "not" || keyword == "disallow")
+        return "a schema of what is allowed: \"enum\", \"pattern\" or \"type\"";
+    if (keyword == "if" || keyword.substr(0, 9) == "dependent" || keyword == "dependencies")
+        return "\"anyOf\" with the cases spelt out";
+    if (keyword == "nullable") return "\"type\": [.., \"null\"]";
+    if (keyword == "extends") return "\"allOf\"";
+    if (keyword == "divisibleBy") return "\"multipleOf\"";
+    return "a schema without it";
+}
+
+constexpr std::array<std::string_view, 33> kKnown{"additionalProperties",
+                                                  "allOf",
+                                                  "anyOf",
+                                                  "const",
+                                                  "contains",
+                                                  "dependentRequired",
+                                                  "dependentSchemas",
+                                                  "enum",
+                                                  "exclusiveMaximum",
+                                                  "exclusiveMinimum",
+                                                  "format",
+                                                  "items",
+                                                  "maxContains",
+                                                  "maxItems",
+                                                  "maxLength",
+                                                  "maxProperties",
+                                                  "maximum",
+                                                  "minContains",
+                                                  "minItems",
+                                                  "minLength",
+                                                  "minProperties",
+                                                  "minimum",
+                                                  "multipleOf",
+                                                  "oneOf",
+                                                  "pattern",
+                                                  "patternProperties",
+                                                  "prefixItems",
+                                                  "properties",
+                                                  "propertyNames",
+                                                  "required",
+                                                  "type",
+                                                  "unevaluatedItems",
+                                                  "unevaluatedProperties"};
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Equal but for case and one letter that is wrong, missing, too many or in its neighbour's place.
+bool is_misspelt(std::string_view word, std::string_view known) {
+    const auto is_same = [](char a, char b) { return lower(a) == lower(b); };
+    const size_t shorter = std::min(word.size(), known.size());
+    if (std::max(word.size(), known.size()) - shorter > 1) return false;
+    size_t begin = 0, end = 0;
+    while (begin < shorter && is_same(word[begin], known[begin])) ++begin;
+    while (end < shorter - begin &&
+           is_same(word[word.size() - 1 - end], known[known.size() - 1 - end]))
+        ++end;
+    const std::string_view a = word.substr(begin, word.size() - begin - end),
+                           b = known.substr(begin, known.size() - begin - end);
+    if (a.size() <= 1 && b.size() <= 1) return true;
+    return a.size() == 2 && b.size() == 2 && is_same(a[0], b[1]) && is_same(a[1], b[0]);
+}
+
+/// What is not known says nothing by the standard. One that is almost known was meant to.
+Result<void> check_spelling(const SchemaRef& ref) {
+    for (const auto& [word, value] : ref.schema->items()) {
+        if (std::find(kKnown.begin(), kKnown.end(), word) != kKnown.end()) continue;
+        for (const std::string_view known : kKnown) {
+            if (is_misspelt(word, known))
+                return Error{ErrorCode::bad_format,
+                             fmt::format("unknown keyword \"{}\"", to_printable(word)),
+                             at(ref, word), fmt::format("\"{}\"", known)};
+        }
+    }
+    return {};
+}
+
 Result<void> check_keywords(const SchemaRef& ref) {
+    HOKKU_CHECK(check_spelling(ref));
     const auto refuse = [&ref](std::string_view keyword) {
         return Error{ErrorCode::unsupported, fmt::format("keyword \"{}\"", keyword),
-                     at(ref, keyword), "a schema without it"};
+                     at(ref, keyword), std::string(instead_of(keyword))};
     };
     for (const std::string_view keyword : kRefused) {
         const Json* value = find(ref, keyword);
@@ -69,7 +151,10 @@ class Flattening {
         const auto [known, is_new] = states_.try_emplace(ref.schema, State::open);
         if (!is_new) return enter_again(member, known->second);
         if (ref.schema->is_boolean()) {
-            out_.is_never |= !ref.schema->get<bool>();
+            if (!ref.schema->get<bool>()) {
+                out_.is_never = true;
+                out_.never_at = ref.path;
+            }
             known->second = State::done;
             return {};
         }

@@ -19,6 +19,7 @@ using Members = std::vector<Member>;
 /// Members without references: objects only, each once.
 struct FlatMembers {
     Members members;
+    std::string never_at;   ///< Where it says false.
     bool is_never = false;  ///< One of them is false.
 };
 

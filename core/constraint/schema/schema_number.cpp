@@ -66,6 +66,16 @@ Result<SchemaCompiler::NumberRules> SchemaCompiler::number_rules(const Members& 
 Result<ExprId> SchemaCompiler::compile_number(const Members& members, bool is_whole) {
     HOKKU_TRY(const NumberRules rules, number_rules(members));
     if (!rules.divisors.empty()) return compile_multiples(rules, *rules.divided_by);
+    const auto& [min, max] = rules.bounds;
+    if (min && max) {
+        const Decimal low = is_whole ? lowest_whole(min->value, min->is_exclusive) : min->value;
+        const Decimal high = is_whole ? highest_whole(max->value, max->is_exclusive) : max->value;
+        const int order = compare(low, high);
+        const bool is_exclusive = !is_whole && (min->is_exclusive || max->is_exclusive);
+        if (order > 0 || (order == 0 && is_exclusive))
+            return never(place_of(members, {"minimum", "exclusiveMinimum"}) +
+                         " leaves nothing below the maximum");
+    }
     if (rules.bounds.empty()) return is_whole ? text_.any_integer() : text_.any_number();
     return is_whole ? whole_numbers(rules.bounds, out_) : decimal_numbers(rules.bounds, out_);
 }
@@ -98,7 +108,8 @@ Result<ExprId> SchemaCompiler::compile_multiples(const NumberRules& rules, const
         const int64_t high = to_int(highest_whole(max->value, max->is_exclusive));
         int64_t first = low / step * step;
         if (first < low) first += step;
-        if (first > high) return out_.never();
+        if (first > high)
+            return never(at(where, "multipleOf") + " has no multiple within the bounds");
         if ((high - first) / step < kMaxListed && std::abs(low) < kMaxBound &&
             std::abs(high) < kMaxBound) {
             std::vector<std::string> listed;

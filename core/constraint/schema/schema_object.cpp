@@ -34,6 +34,16 @@ bool is_false(const Json* value) {
     return value != nullptr && *value == false;
 }
 
+/// A property that a member neither names nor allows; by patterns it may still.
+bool is_left_out(const Members& members, const std::string& name) {
+    return std::any_of(members.begin(), members.end(), [&name](const Member& member) {
+        const Json* properties = find(member.ref, "properties");
+        const bool is_named = properties != nullptr && properties->contains(name);
+        return !is_named && find(member.ref, "patternProperties") == nullptr &&
+               is_false(find(member.ref, "additionalProperties"));
+    });
+}
+
 /// unevaluatedProperties and unevaluatedItems: false closes what is not named; schemas are refused.
 Result<bool> is_closed_by(const SchemaRef& ref, const char* keyword) {
     const Json* value = find(ref, keyword);
@@ -205,7 +215,14 @@ Result<ExprId> SchemaCompiler::compile_object(const Members& members) {
         const ExprId item = is_allowed
                                 ? text_.member(out_.literal(json_quoted(name)), value_of(value))
                                 : out_.never();
-        list.items.push_back({item, rules.required.count(name) > 0});
+        const bool is_required = rules.required.count(name) > 0;
+        if (is_required && !is_allowed)
+            out_.explain_never(place_of(members, {"propertyNames"}) +
+                               " does not allow the required property " + json_quoted(name));
+        if (is_required && is_left_out(members, name))
+            out_.explain_never(place_of(members, {"additionalProperties"}) +
+                               " does not allow the required property " + json_quoted(name));
+        list.items.push_back({item, is_required});
     }
     list.more = out_.never();
     if (rules.has_extra) {

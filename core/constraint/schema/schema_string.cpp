@@ -52,7 +52,7 @@ Result<SchemaCompiler::StringRules> SchemaCompiler::string_rules(const Members& 
                 format_pattern(format->is_string() ? format->get<std::string>() : format->dump());
             if (!pattern)
                 return Error{ErrorCode::unsupported, "format " + format->dump(), at(ref, "format"),
-                             "one of the formats known here"};
+                             "one of " + known_formats()};
             if (!pattern->empty()) {
                 rules.patterns.emplace_back(ref, *pattern);
                 rules.is_whole.push_back(true);
@@ -99,7 +99,8 @@ Result<ExprId> SchemaCompiler::compile_string(const Members& members) {
     const bool has_length = rules.min_length > 0 || rules.max_length != kUnbounded;
     if (rules.patterns.empty()) {
         if (!has_length) return text_.any_string();
-        if (rules.min_length > rules.max_length) return out_.never();
+        if (rules.min_length > rules.max_length)
+            return never(place_of(members, {"minLength"}) + " is above the maxLength");
         return text_.quoted(out_.repeat(text_.any_char(), rules.min_length, rules.max_length));
     }
     if (rules.patterns.size() == 1 && !has_length) {
@@ -117,6 +118,9 @@ Result<ExprId> SchemaCompiler::compile_string(const Members& members) {
         if (error.where.empty()) error.where = at(rules.patterns.front().first, "pattern");
         return error;
     }
+    if (dfa->is_empty())
+        out_.explain_never(place_of(members, {"minLength", "maxLength", "pattern", "format"}) +
+                           " leaves no string that fits the rest");
     return quoted_dfa(*dfa, members.back().ref.path);
 }
 

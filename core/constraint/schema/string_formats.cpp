@@ -57,13 +57,23 @@ std::map<std::string, std::string, std::less<>> make_patterns() {
     };
 }
 
+const std::map<std::string, std::string, std::less<>>& patterns() {
+    static const auto kPatterns = make_patterns();
+    return kPatterns;
+}
+
 }  // namespace
 
 std::optional<std::string> format_pattern(std::string_view format) {
-    static const auto kPatterns = make_patterns();
-    const auto found = kPatterns.find(format);
-    if (found == kPatterns.end()) return std::nullopt;
+    const auto found = patterns().find(format);
+    if (found == patterns().end()) return std::nullopt;
     return found->second;
+}
+
+std::string known_formats() {
+    std::string names;
+    for (const auto& [name, pattern] : patterns()) names += (names.empty() ? "" : ", ") + name;
+    return names;
 }
 
 }  // namespace hokku::constraint
