@@ -74,6 +74,8 @@ class Chat {
     void resume(Conversation conversation) {
         if (!conversation_.system.empty()) conversation.system = conversation_.system;
         conversation_ = std::move(conversation);
+        if (conversation_.is_unanswered())
+            write_message("the last message was not answered; /again answers it");
         session_->restore_context(*loaded_.engine, overflow_);
     }
 
@@ -108,27 +110,37 @@ class Chat {
 
     /// Errors so far; a chat that only failed is a failure for scripts.
     [[nodiscard]] bool has_failed() const { return has_failed_; }
+    /// The conversation is not on the disk as it is.
+    [[nodiscard]] bool is_unsaved() const { return is_unsaved_; }
 
   private:
+    /// What cannot be saved is said once, not after each message.
     void save_conversation() {
         if (session_ == nullptr) return;
         is_changed_ = true;
         const Result<void> saved = session_->save(conversation_);
-        if (!saved) write_message(saved.error().message());
+        if (!saved && !is_unsaved_)
+            write_message("the conversation is not saved: " + saved.error().message());
+        is_unsaved_ = !saved.ok();
     }
 
     bool again() {
+        const Conversation before = conversation_;
         const auto& messages = conversation_.messages;
         while (!messages.empty() && messages.back().role == "assistant")
             conversation_.remove_last();
-        if (!messages.empty() && messages.back().role == "user") return reply();
+        // The answer that is there stays on the disk until there is another.
+        if (conversation_.is_unanswered()) return reply(before);
+        conversation_ = before;
         write_message("there is no message to answer");
         return true;
     }
 
     bool answer(const std::string& text) {
-        conversation_.add({"user", text});
-        return reply();
+        const Conversation before = conversation_;
+        conversation_.add_question(text);
+        save_conversation();  // whatever happens while it is answered
+        return reply(before);
     }
 
     /// For an answer to the conversation as it is now.
@@ -143,11 +155,14 @@ class Chat {
         return request;
     }
 
-    /// Answers the last message.
-    bool reply() {
-        const GenerationResult result = generate_to_stdout(loaded_, make_request(), true, gap_);
+    /// Answers the last message. If that fails, everything is as before.
+    bool reply(const Conversation& before) {
+        GenerationRequest request = make_request();
+        const std::vector<ChatMessage> given = request.messages;
+        const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true, gap_);
         if (result.reason == StopReason::failed) {
-            conversation_.remove_last();
+            conversation_ = before;
+            save_conversation();
             has_failed_ = true;
             if (result.error) fail(*result.error);
             return true;
@@ -164,9 +179,14 @@ class Chat {
                        ")\033[0m\n");
         if (result.reason != StopReason::cancelled && !report_constraints(result))
             has_failed_ = true;
-        report_overflow(result);
+        report_thought_alone(result);
+        report_overflow(result, given, overflow_);
         if (result.reason == StopReason::context_full) {
-            write_message("the context is full; /reset starts a new conversation");
+            const bool goes_on =
+                overflow_ == Overflow::drop_oldest || overflow_ == Overflow::summarise;
+            write_message(goes_on ? "the answer was cut off where the context is full; the chat "
+                                    "goes on"
+                                  : "the context is full; /reset starts a new conversation");
         }
         return flush_results();
     }
@@ -182,7 +202,7 @@ class Chat {
     bool is_changed_ = false;  // since it was resumed
     bool is_interactive_;
     std::string gap_;  ///< Written before the next answer.
-    bool has_failed_ = false;
+    bool has_failed_ = false, is_unsaved_ = false;
 };
 
 /// One message: a line, with those that it continues on. Absent at the end of input.
@@ -243,6 +263,8 @@ int chat(const ChatOptions& options) {
         return fail_arguments(opened.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
+    if (Result<void> checked = check_bias(*sampling, loaded->info.num_vocab); !checked)
+        return fail_arguments(checked.error());
     const bool is_interactive = is_terminal(Stream::in);
     if (is_interactive) {
         write_note(title_of(loaded->info) + ". /help lists the commands.\n");
@@ -252,7 +274,7 @@ int chat(const ChatOptions& options) {
     if (saved) conversation.resume(std::move(*saved));
     const int code = talk(conversation, options, is_interactive);
     conversation.save_context();
-    return code;
+    return conversation.is_unsaved() ? kFailed : code;
 }
 
 }  // namespace
@@ -274,17 +296,23 @@ void add_chat(CLI::App& app, Action& chosen) {
         ->add_option("--session", options->session,
                      "Keep the chat under this name, and go on with it if there is one")
         ->type_name("NAME");
-    command
-        ->add_option("--session-cache", options->cache_mb,
-                     "Most megabytes that contexts of kept chats take together; the ones used "
-                     "longest ago go first")
-        ->type_name("MB")
-        ->capture_default_str()
-        ->transform(is_whole(0, 1 << 30));
+    CLI::Option* cache =
+        command
+            ->add_option("--session-cache", options->cache_mb,
+                         "Most megabytes that contexts of kept chats take together; the ones used "
+                         "longest ago go first")
+            ->type_name("MB")
+            ->capture_default_str()
+            ->transform(is_whole(0, 1 << 30));
     add_overflow_option(command, options->overflow);
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);
-    command->callback([&chosen, options] { chosen = [options] { return chat(*options); }; });
+    command->callback([&chosen, options, cache] {
+        check_constraint_usage(options->constraints);
+        if (cache->count() > 0 && options->session.empty())
+            throw CLI::ValidationError("--session-cache is for --session");
+        chosen = [options] { return chat(*options); };
+    });
 }
 
 }  // namespace hokku::cli

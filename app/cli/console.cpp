@@ -118,7 +118,20 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
+std::string visible_text(std::string_view text) {
+    std::string visible;
+    while (!text.empty()) {
+        const size_t length = visible_length(text);
+        visible += length > 0 ? text.substr(0, length) : "?";
+        text.remove_prefix(std::max<size_t>(length, 1));
+    }
+    return visible;
+}
+
 bool write_result(std::string_view text) {
+    static const bool is_shown = is_terminal(Stream::out);
+    std::string visible;
+    if (is_shown) text = visible = visible_text(text);
     if (!is_output_lost && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
         lose_output();
     }
@@ -150,13 +163,7 @@ void write_note(std::string_view text) {
 
 void write_message(std::string_view text) {
     // Messages quote files and arguments: no control codes for the terminal out of these.
-    std::string line = "hokku: ";
-    while (!text.empty()) {
-        const size_t length = visible_length(text);
-        line += length > 0 ? text.substr(0, length) : "?";
-        text.remove_prefix(std::max<size_t>(length, 1));
-    }
-    write_note(line + "\n");
+    write_note("hokku: " + visible_text(text) + "\n");
 }
 
 int fail(const Error& error) {
@@ -229,7 +236,8 @@ Result<void> for_each_stdin_line(
     }
 }
 
-Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where) {
+Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where,
+                                          size_t* wrong_at) {
     // Deeper values than any chat has would overflow the stack of what walks them.
     constexpr int kMaxDepth = 200;
     bool is_too_deep = false;
@@ -243,6 +251,8 @@ Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::stri
         return Error{ErrorCode::bad_format, "JSON is nested too deeply", where,
                      "at most " + std::to_string(kMaxDepth) + " levels"};
     } catch (const nlohmann::json::exception& error) {
+        const auto* place = dynamic_cast<const nlohmann::json::parse_error*>(&error);
+        if (wrong_at != nullptr && place != nullptr) *wrong_at = place->byte;
         return Error{
             ErrorCode::bad_format,
             "not valid JSON: " + reason_of(error, text.find('\n') == std::string_view::npos), where,

@@ -14,12 +14,16 @@
 
 namespace hokku::cli {
 
-/// Writes to stdout. Returns false once nobody reads any more (a closed pipe, a full disk).
+/// Writes to stdout, on a terminal as visible_text(). Returns false once nobody reads any more (a
+/// closed pipe, a full disk).
 bool write_result(std::string_view text);
 /// Hands everything written on; false as above.
 bool flush_results();
 /// One line of JSON; text that is not valid UTF-8 gets replacement characters.
 bool write_json_line(const nlohmann::ordered_json& value);
+
+/// As a terminal can show it: no control characters but line breaks and tabs, valid UTF-8.
+std::string visible_text(std::string_view text);
 
 /// On stderr as it is, after the results written so far.
 void write_note(std::string_view text);
@@ -44,7 +48,9 @@ Result<void> for_each_stdin_line(
 
 bool is_utf8(std::string_view text);
 
-/// JSON from text given by a user; `where` names it in the error.
-Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where);
+/// JSON from text given by a user; `where` names it in the error. `wrong_at` is set, if wanted, to
+/// the number of bytes read when the text turned out to be none.
+Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where,
+                                          size_t* wrong_at = nullptr);
 
 }  // namespace hokku::cli

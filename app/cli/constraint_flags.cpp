@@ -46,6 +46,11 @@ void add_constraint_flags(CLI::App* command, ConstraintFlags& flags) {
         ->group("Form of the answer");
 }
 
+void check_constraint_usage(const ConstraintFlags& flags) {
+    if (flags.ignore_case && flags.required.empty())
+        throw CLI::ValidationError("--require-any-case is for --require");
+}
+
 Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flags) {
     std::vector<ConstraintSpec> specs;
     const auto add = [&](ConstraintKind kind, std::string text) {

@@ -23,6 +23,9 @@ struct ConstraintFlags {
 
 void add_constraint_flags(CLI::App* command, ConstraintFlags& flags);
 
+/// Throws what CLI11 reports as wrong usage.
+void check_constraint_usage(const ConstraintFlags& flags);
+
 /// With files read. Errors: those of reading them.
 Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flags);
 

@@ -65,7 +65,8 @@ class ThoughtDisplay {
         flush_results();
         if (!is_open_) std::fputs("\033[2m", stderr);
         is_open_ = true;
-        std::fwrite(text.data(), 1, text.size(), stderr);
+        const std::string visible = visible_text(text);
+        std::fwrite(visible.data(), 1, visible.size(), stderr);
     }
     void close() {
         if (is_open_) std::fputs("\033[0m\n\n", stderr);
@@ -79,6 +80,25 @@ class ThoughtDisplay {
     bool is_terminal_ = is_terminal(Stream::err);
     bool is_open_ = false;
 };
+
+/// What a message begins with, in quotes.
+std::string first_words(std::string_view text) {
+    constexpr size_t kMostBytes = 40;
+    std::string words;
+    for (const char c : text.substr(0, kMostBytes + 1)) {
+        const bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+        if (!is_space || (!words.empty() && words.back() != ' ')) words += is_space ? ' ' : c;
+    }
+    if (text.size() > kMostBytes) {
+        const size_t cut = words.rfind(' ');
+        if (cut != std::string::npos && cut > 0) words.resize(cut);
+        // Not within a character.
+        while (cut == std::string::npos && !words.empty() && !is_utf8(words)) words.pop_back();
+        words += "..";
+    }
+    while (words.ends_with(' ')) words.pop_back();
+    return "\"" + words + "\"";
+}
 
 std::string heading(size_t number, size_t count) {
     return "=== " + std::to_string(number) + " of " + std::to_string(count) + " ===\n";
@@ -141,18 +161,43 @@ std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, Genera
 }
 
 bool has_text(const GenerationResult& result) {
-    return result.reason != StopReason::cancelled || !result.text.empty();
+    const bool is_beside = !result.thought.empty() || result.reason == StopReason::cancelled;
+    return !result.text.empty() || !is_beside;
 }
 
-void report_overflow(const GenerationResult& result) {
+void report_thought_alone(const GenerationResult& result) {
+    const bool is_alone =
+        result.text.empty() && !result.thought.empty() && result.tool_calls.empty();
+    if (is_alone && result.reason != StopReason::cancelled)
+        write_message("the model thought and gave no answer");
+}
+
+void report_overflow(const GenerationResult& result, const std::vector<ChatMessage>& given,
+                     Overflow overflow) {
     if (!result.notice.empty()) write_message(result.notice);
     if (!result.dropped || result.dropped->indices.empty()) return;
-    const size_t count = result.dropped->indices.size();
+    constexpr size_t kMostNamed = 8;
+    const std::vector<size_t>& indices = result.dropped->indices;
+    std::string names;
+    for (const size_t index : indices) {
+        if (index >= given.size()) continue;
+        if (&index == &indices[0] + kMostNamed) {
+            names += ", and " + std::to_string(indices.size() - kMostNamed) + " more";
+            break;
+        }
+        names += (names.empty() ? "" : ", ") + first_words(given[index].content);
+    }
+    const size_t count = indices.size();
     const std::string what =
         count == 1 ? "the oldest message" : "the oldest " + std::to_string(count) + " messages";
-    write_message("the context was full: " + what +
-                  (result.dropped->summary.empty() ? " left out"
-                                                   : " summarised: " + result.dropped->summary));
+    const std::string& summary = result.dropped->summary;
+    std::string how = " left out";
+    if (!summary.empty()) how = " summarised: " + summary;
+    if (summary.empty() && overflow == Overflow::summarise)
+        how +=
+            ", without a summary: beside what stays there was no room for one, or the model wrote "
+            "none";
+    write_message("the context was full: " + what + " (" + names + ")" + how);
 }
 
 std::string summary_of(const GenerationResult& result) {

@@ -42,11 +42,15 @@ struct ContinuationOptions {
 std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, GenerationRequest request,
                                                      const ContinuationOptions& options);
 
-/// False for what was interrupted before its first word.
+/// False for what was interrupted before its first word, and for thoughts without an answer.
 bool has_text(const GenerationResult& result);
+/// Says so on stderr when there is nothing but a thought.
+void report_thought_alone(const GenerationResult& result);
 
-/// Says on stderr what the context no longer holds, and why it did not grow, if so.
-void report_overflow(const GenerationResult& result);
+/// Says on stderr what the context no longer holds of the messages that were given, and why it did
+/// not grow, if so.
+void report_overflow(const GenerationResult& result, const std::vector<ChatMessage>& given,
+                     Overflow overflow);
 
 /// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7", and why it stopped if not by itself.
 std::string summary_of(const GenerationResult& result);

@@ -58,16 +58,6 @@ Json position_of(uint32_t index, std::span<const float> logits, std::span<const 
     return position;
 }
 
-Result<void> check_ids(std::span<const TokenId> ids, uint32_t num_vocab) {
-    for (const TokenId id : ids) {
-        if (static_cast<uint32_t>(id) >= num_vocab) {
-            return Error{ErrorCode::bad_argument, "no such token", std::to_string(id),
-                         "ids below " + std::to_string(num_vocab)};
-        }
-    }
-    return {};
-}
-
 int show_logits(LogitsOptions options) {
     Result<std::vector<TokenId>> tokens = read_token_list(options.tokens);
     if (!tokens) return fail_arguments(tokens.error());
@@ -79,8 +69,10 @@ int show_logits(LogitsOptions options) {
     }
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
-    if (Result<void> checked = check_ids(*ids, loaded->info.num_vocab); !checked) {
-        return fail(checked.error());
+    for (const auto& [list, option] :
+         {std::pair(&*tokens, "--tokens"), std::pair(&*ids, "--ids")}) {
+        const Result<void> checked = check_ids(*list, loaded->info.num_vocab, option);
+        if (!checked) return fail_arguments(checked.error());
     }
     Json positions = Json::array(), hidden = Json::array(), stages = Json::object();
     EvaluateRequest request;

@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,26 @@
 
 namespace {
 
+/// CLI11 speaks of arguments that were not expected, and of At Most 1.
+std::string in_plain_words(const CLI::ParseError& error) {
+    const std::string message = error.what();
+    const std::string name = message.substr(0, message.find(':'));
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        const size_t last = message.rfind(": ");
+        return last == std::string::npos
+                   ? message
+                   : "no such option or argument: " + message.substr(last + 2);
+    }
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return message;
+    const std::string_view kReceived = "but received ";
+    const size_t received = message.find(kReceived);
+    if (message.find("At Most 1") != std::string::npos && received != std::string::npos)
+        return name + " is given " + message.substr(received + kReceived.size()) + " times";
+    const bool is_missing = message.find(" missing") != std::string::npos ||
+                            message.find(" required") != std::string::npos;
+    return is_missing ? name + ": a value is missing" : message;
+}
+
 /// What CLI11 throws: the answer to --help and --version, or wrong usage.
 int report(const CLI::App& app, const CLI::ParseError& error) {
     std::ostringstream answer, ignored;
@@ -23,7 +45,7 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
         hokku::cli::write_result(answer.str());
         return hokku::cli::flush_results() ? hokku::cli::kDone : hokku::cli::kFailed;
     }
-    std::string command = "hokku", message = error.what();
+    std::string command = "hokku", message = in_plain_words(error);
     for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
     if (app.get_subcommands().empty()) {
         const std::vector<std::string> words = app.remaining();
@@ -31,8 +53,28 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
                   : words[0].front() == '-' ? "no such option: " + words[0]
                                             : "no such command: " + words[0];
     }
-    hokku::cli::write_message(message + "\n\"" + command + " --help\" shows what it takes.");
+    hokku::cli::write_message(message + "\n\"" + command +
+                              " --help\" shows what it takes.");
     return hokku::cli::kWrongUsage;
+}
+
+/// An empty text is what a script makes of a variable that is not set: it must not mean the same as
+/// no option at all.
+void refuse_empty_values(CLI::App& app) {
+    // These mean something, or have words of their own for it.
+    constexpr std::string_view kMayBeEmpty[] = {"--prompt", "--system", "--choice",
+                                                "--tokens", "--ids",    "--stop"};
+    for (CLI::App* command : app.get_subcommands({})) {
+        for (CLI::Option* option : command->get_options()) {
+            const std::string name = option->get_name();
+            const bool may_be_empty = std::find(std::begin(kMayBeEmpty), std::end(kMayBeEmpty),
+                                                name) != std::end(kMayBeEmpty);
+            if (may_be_empty || option->get_items_expected_max() == 0) continue;
+            option->check(CLI::Validator(
+                [](const std::string& text) { return text.empty() ? "the value is empty" : ""; },
+                ""));
+        }
+    }
 }
 
 int run(std::vector<std::string> arguments) {
@@ -57,6 +99,7 @@ int run(std::vector<std::string> arguments) {
     hokku::cli::add_bench(app, chosen);
     hokku::cli::add_perplexity(app, chosen);
     hokku::cli::add_devices(app, chosen);
+    refuse_empty_values(app);
     try {
         if (!arguments.empty()) arguments.erase(arguments.begin());  // The program's name.
         std::reverse(arguments.begin(), arguments.end());            // As CLI11 takes them.

@@ -24,9 +24,21 @@ CLI::Validator in_range(double least, double most) {
         // Written so that not-a-number is out of range.
         if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
         std::ostringstream expected;
-        expected.precision(12);
+        expected.precision(7);  // as many as a float has
         expected << "\"" << text << "\" is not a number from " << least << " to " << most;
         return expected.str();
+    };
+    return CLI::Validator(check, "");
+}
+
+CLI::Validator is_one_of(std::vector<std::string> words) {
+    const auto check = [words = std::move(words)](const std::string& text) -> std::string {
+        std::string expected;
+        for (const std::string& word : words) {
+            if (word == text) return {};
+            expected += (expected.empty() ? "" : ", ") + word;
+        }
+        return "\"" + text + "\" is none of " + expected;
     };
     return CLI::Validator(check, "");
 }
@@ -82,7 +94,7 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
             },
             "How the context is kept: f32, f16 (half the memory) or q8_0 (27 %)")
         ->type_name("TYPE")
-        ->check(CLI::IsMember({"f32", "f16", "q8_0"}));
+        ->check(is_one_of({"f32", "f16", "q8_0"}));
     command->add_flag("--exact", options.exact,
                       "Compute in float32 as the definition says; slow, for comparisons");
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");
@@ -102,7 +114,7 @@ void add_overflow_option(CLI::App* command, Overflow& overflow) {
             "or grow (the context)")
         ->type_name("HOW")
         ->default_str(std::string(overflow_name(overflow)))
-        ->check(CLI::IsMember({"stop", "drop_oldest", "summarise", "grow"}));
+        ->check(is_one_of({"stop", "drop_oldest", "summarise", "grow"}));
 }
 
 Result<std::filesystem::path> find_model(const std::string& name_or_path) {

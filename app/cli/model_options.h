@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "hokku/engine.h"
 #include "interrupts.h"
@@ -33,6 +34,9 @@ void add_model_options(CLI::App* command, ModelOptions& options);
 
 /// Declares --overflow.
 void add_overflow_option(CLI::App* command, Overflow& overflow);
+
+/// One of these words.
+CLI::Validator is_one_of(std::vector<std::string> words);
 
 /// Accepts numbers from least to most, and keeps quiet about it in the help.
 CLI::Validator in_range(double least, double most);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "commands.h"
@@ -45,6 +46,28 @@ struct RunOptions {
     bool prompt_cache_ro = false;
 };
 
+/// Tools with a name each, which no other has.
+Result<void> check_tools(const Json& tools, const std::string& path) {
+    std::set<std::string> names;
+    for (size_t i = 0; i < tools.size(); ++i) {
+        const auto wrong = [&](std::string what) {
+            return Error{ErrorCode::bad_format, "tool [" + std::to_string(i) + "] " + what, path,
+                         "{\"type\": \"function\", \"function\": {\"name\": \"..\"}}"};
+        };
+        const Json& tool = tools[i];
+        if (!tool.is_object()) return wrong("is no object");
+        const auto wrapped = tool.find("function");
+        const Json& function = wrapped != tool.end() && wrapped->is_object() ? *wrapped : tool;
+        const auto name = function.find("name");
+        if (name == function.end()) return wrong("has no name");
+        if (!name->is_string() || name->get<std::string>().empty())
+            return wrong("has a name that is no text");
+        if (!names.insert(name->get<std::string>()).second)
+            return wrong("has the name of another one, \"" + name->get<std::string>() + "\"");
+    }
+    return {};
+}
+
 /// A JSON array of tools, as the template is given it.
 Result<std::string> read_tools(const std::string& path) {
     Result<std::string> text = read_input(path);
@@ -54,12 +77,14 @@ Result<std::string> read_tools(const std::string& path) {
     if (!tools->is_array()) {
         return Error{ErrorCode::bad_format, "the tools are not a list", path, "a JSON array"};
     }
+    if (Result<void> checked = check_tools(*tools, path); !checked) return checked.error();
     return text;
 }
 
 Result<GenerationRequest> make_request(const RunOptions& options) {
     GenerationRequest request;
-    Result<SamplingOptions> sampling = sampling_options(options.sampling);
+    Result<SamplingOptions> sampling =
+        sampling_options(options.sampling, options.num_continuations);
     if (!sampling) return sampling.error();
     request.sampling = std::move(*sampling);
     Result<std::vector<ConstraintSpec>> constraints = constraint_specs(options.constraints);
@@ -119,8 +144,34 @@ Json as_json(const Continuation& continuation, const RunOptions& options,
                              options.num_logprobs ? loaded.engine->tokenizer().get() : nullptr);
 }
 
+/// A template that does not know tools writes the same prompt without them.
+void warn_of_unseen_tools(const GenerationRequest& request, const Engine& engine) {
+    if (request.tools_json == "null") return;
+    GenerationRequest without = request;
+    without.tools_json = "null";
+    const auto prompt = engine.tokenize_request(request);
+    const auto plain = engine.tokenize_request(without);
+    if (prompt && plain && *prompt == *plain)
+        write_message(
+            "warning: the model's chat template does not know tools: the model is not shown them");
+}
+
+/// Of what only the model can tell: ids of tokens.
+Result<void> check_tokens(const RunOptions& options, const GenerationRequest& request,
+                          uint32_t num_vocab) {
+    Result<void> checked = check_bias(request.sampling, num_vocab);
+    if (!checked || !request.tokens) return checked;
+    // The replacement is the last of the given tokens.
+    if (options.replacement && static_cast<uint32_t>(request.tokens->back()) >= num_vocab)
+        return Error{
+            ErrorCode::bad_argument, "there is no token " + std::to_string(request.tokens->back()),
+            "--replace " + *options.replacement, "an id below " + std::to_string(num_vocab)};
+    return check_ids(*request.tokens, num_vocab, "--tokens");
+}
+
 int show_several(const RunOptions& options, const LoadedModel& loaded,
                  const std::vector<Continuation>& all) {
+    if (!flush_results()) return kFailed;  // nobody reads on
     bool is_whole = true;
     Json list = Json::array();
     for (size_t i = 0; i < all.size(); ++i) {
@@ -139,7 +190,7 @@ int show_several(const RunOptions& options, const LoadedModel& loaded,
     return is_whole ? kDone : kFailed;
 }
 
-int show_one(const RunOptions& options, const LoadedModel& loaded,
+int show_one(const RunOptions& options, const LoadedModel& loaded, const GenerationRequest& request,
              const Continuation& continuation) {
     const GenerationResult& result = continuation.result;
     if (result.reason == StopReason::failed && result.error) {
@@ -151,24 +202,16 @@ int show_one(const RunOptions& options, const LoadedModel& loaded,
     if (options.json) {
         write_json_line(as_json(continuation, options, loaded));
     } else {
+        if (!flush_results()) return kFailed;  // nobody reads on
         const bool is_call_alone = result.text.empty() && !result.tool_calls.empty();
         if (has_text(result) && !is_call_alone) write_result("\n");
         for (const ToolCall& call : result.tool_calls)
             write_json_line({{"tool_call", tool_call_json(call)}});
         write_message(summary_of(result));
-        report_overflow(result);
+        report_thought_alone(result);
+        report_overflow(result, request.messages, options.overflow);
     }
     return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
-}
-
-/// The replacement is the last of the given tokens.
-Result<void> check_replacement(const RunOptions& options, const GenerationRequest& request,
-                               uint32_t num_vocab) {
-    if (!options.replacement || static_cast<uint32_t>(request.tokens->back()) < num_vocab)
-        return {};
-    return Error{ErrorCode::bad_argument,
-                 "there is no token " + std::to_string(request.tokens->back()),
-                 "--replace " + *options.replacement, "an id below " + std::to_string(num_vocab)};
 }
 
 /// What a file holds of a prompt costs time when it is missing or does not fit, but no text.
@@ -205,13 +248,14 @@ int run(const RunOptions& options) {
     Result<GenerationRequest> request = make_request(options);
     if (!request) return fail_arguments(request.error());
     if (!options.prompt_cache.empty() && !options.prompt_cache_ro) {
-        const Result<void> may_write = check_chat_target(options.prompt_cache);
+        const Result<void> may_write = check_chat_target(path_from_utf8(options.prompt_cache));
         if (!may_write) return fail(may_write.error());
     }
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
-    Result<void> checked = check_replacement(options, *request, loaded->info.num_vocab);
+    Result<void> checked = check_tokens(options, *request, loaded->info.num_vocab);
     if (!checked) return fail_arguments(checked.error());
+    warn_of_unseen_tools(*request, *loaded->engine);
     PromptCache cache(options, *loaded->engine);
     const std::vector<Continuation> all =
         generate_several_to_stdout(*loaded, *request,
@@ -224,7 +268,7 @@ int run(const RunOptions& options) {
         return code;
     }
     cache.save(*request, all.front().result.tokens);
-    return show_one(options, *loaded, all.front());
+    return show_one(options, *loaded, *request, all.front());
 }
 
 /// Throws what CLI11 reports as wrong usage.
@@ -249,6 +293,12 @@ void check_usage(const RunOptions& options) {
     if (options.num_logprobs && !options.json) {
         throw CLI::ValidationError("--logprobs is for --json");
     }
+    if (options.overflow == Overflow::drop_oldest || options.overflow == Overflow::summarise) {
+        throw CLI::ValidationError(
+            "--overflow drop_oldest and summarise are for chat: one message has nothing to leave "
+            "out");
+    }
+    check_constraint_usage(options.constraints);
     if (options.replacement && !options.tokens) {
         throw CLI::ValidationError("--replace is for --tokens");
     }

@@ -148,11 +148,20 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
                      "llama.cpp: to its letter, with its random numbers and without a repeat "
                      "penalty unless given")
         ->type_name("hokku|llama.cpp")
-        ->check(CLI::IsMember({"hokku", "llama.cpp"}))
+        ->check(is_one_of({"hokku", "llama.cpp"}))
         ->group("Sampling");
 }
 
-Result<SamplingOptions> sampling_options(const SamplingFlags& flags) {
+Result<void> check_bias(const SamplingOptions& options, uint32_t num_vocab) {
+    for (const auto& [id, bias] : options.logit_bias) {
+        if (static_cast<uint32_t>(id) >= num_vocab)
+            return Error{ErrorCode::bad_argument, "there is no token " + std::to_string(id),
+                         "--logit-bias", "an id below " + std::to_string(num_vocab)};
+    }
+    return {};
+}
+
+Result<SamplingOptions> sampling_options(const SamplingFlags& flags, uint32_t num_seeds) {
     SamplingOptions options = flags.options;
     for (const std::string& text : flags.bias) {
         Result<std::pair<int32_t, float>> bias = parse_bias(text);
@@ -160,8 +169,25 @@ Result<SamplingOptions> sampling_options(const SamplingFlags& flags) {
         options.logit_bias.push_back(*bias);
     }
     if (flags.mode == "llama.cpp") options.mode = SamplerMode::llama_cpp;
+    // Above, llama.cpp draws one. All seeds of a run are looked at before any text is written.
+    constexpr uint64_t kSeedsOfLlamaCpp = 0xffffffff;
+    const bool is_too_large = options.seed && (*options.seed >= kSeedsOfLlamaCpp ||
+                                               num_seeds > kSeedsOfLlamaCpp - *options.seed);
+    if (options.mode == SamplerMode::llama_cpp && is_too_large) {
+        return Error{ErrorCode::bad_argument,
+                     num_seeds > 1 ? "the last of the seeds is too large for llama.cpp's mode"
+                                   : "the seed is too large for llama.cpp's mode",
+                     "--seed " + std::to_string(*options.seed),
+                     "at most " + std::to_string(kSeedsOfLlamaCpp - num_seeds)};
+    }
     if (!flags.dry_breakers.empty()) {
         options.dry_breakers = flags.dry_breakers;
+        constexpr size_t kMostBytes = 40;
+        for (const std::string& text : flags.dry_breakers) {
+            if (text.size() > kMostBytes)
+                return wrong("a breaker of " + std::to_string(text.size()) + " bytes", text,
+                             "--dry-breaker with at most " + std::to_string(kMostBytes));
+        }
         if (flags.dry_breakers == std::vector<std::string>{"none"}) options.dry_breakers.clear();
     }
     if (!flags.order.empty()) {

@@ -25,6 +25,8 @@ struct SamplingFlags {
 void add_sampling_flags(CLI::App* command, SamplingFlags& flags);
 
 /// The options with bias and order read. Errors: bad_argument naming the text at fault.
-Result<SamplingOptions> sampling_options(const SamplingFlags& flags);
+Result<SamplingOptions> sampling_options(const SamplingFlags& flags, uint32_t num_seeds = 1);
+/// What only the model can tell. Errors: bad_argument naming the option.
+Result<void> check_bias(const SamplingOptions& options, uint32_t num_vocab);
 
 }  // namespace hokku::cli

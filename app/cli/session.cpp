@@ -2,12 +2,15 @@
 #include "session.h"
 
 #include <algorithm>
-#include <fstream>
+#include <initializer_list>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 
 #include "console.h"
 #include "hokku/library.h"
+#include "hokku/replace_file.h"
 
 namespace hokku::cli {
 
@@ -16,23 +19,52 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-Error wrong_file(const fs::path& path, const char* expected) {
-    return {ErrorCode::bad_format, "this is not a saved conversation", path.string(), expected};
+constexpr const char* kWayOut =
+    "what hokku wrote: mend the file, move it away to begin anew, or take another --session name";
+
+Error wrong_file(const fs::path& path, const std::string& what) {
+    return {ErrorCode::bad_format, "the saved chat cannot be read: " + what, path_utf8(path),
+            kWayOut};
 }
 
-Result<std::vector<ChatMessage>> as_messages(const Json& json, const fs::path& path) {
+/// What is not known would be lost when the file is written again.
+Result<void> check_keys(const Json& object, std::initializer_list<std::string_view> known,
+                        const std::string& where, const fs::path& path) {
+    for (const auto& [key, value] : object.items()) {
+        if (std::find(known.begin(), known.end(), key) == known.end())
+            return wrong_file(path, where + " has an unknown entry \"" + key + "\"");
+    }
+    return {};
+}
+
+Result<ChatMessage> as_message(const Json& json, const std::string& where, const fs::path& path) {
+    if (!json.is_object()) return wrong_file(path, where + " is no object");
+    for (const char* key : {"role", "content", "thought"}) {
+        const auto entry = json.find(key);
+        const bool may_miss = std::string_view(key) == "thought";
+        if (entry == json.end() ? !may_miss : !entry->is_string())
+            return wrong_file(path, where + " has no text under \"" + key + "\"");
+    }
+    Result<void> known = check_keys(json, {"role", "content", "thought"}, where, path);
+    if (!known) return known.error();
+    ChatMessage message{.role = json["role"].get<std::string>(),
+                        .content = json["content"].get<std::string>()};
+    message.thought = json.value("thought", "");
+    constexpr std::string_view kRoles[] = {"user", "assistant", "system", "tool"};
+    if (std::find(std::begin(kRoles), std::end(kRoles), message.role) == std::end(kRoles))
+        return wrong_file(path, where + " has the unknown role \"" + message.role + "\"");
+    return message;
+}
+
+Result<std::vector<ChatMessage>> as_messages(const Json& json, const std::string& name,
+                                             const fs::path& path) {
     std::vector<ChatMessage> messages;
-    if (!json.is_array()) return wrong_file(path, "a list of messages");
-    for (const Json& message : json) {
-        const bool is_right = message.is_object() && message.contains("role") &&
-                              message["role"].is_string() && message.contains("content") &&
-                              message["content"].is_string();
-        if (!is_right) return wrong_file(path, "messages with \"role\" and \"content\"");
-        messages.push_back(
-            {message["role"].get<std::string>(), message["content"].get<std::string>()});
-        const auto thought = message.find("thought");
-        if (thought != message.end() && thought->is_string())
-            messages.back().thought = thought->get<std::string>();
+    if (!json.is_array()) return wrong_file(path, "\"" + name + "\" is no list");
+    for (size_t i = 0; i < json.size(); ++i) {
+        Result<ChatMessage> message =
+            as_message(json[i], name + "[" + std::to_string(i) + "]", path);
+        if (!message) return message.error();
+        messages.push_back(std::move(*message));
     }
     return messages;
 }
@@ -56,18 +88,29 @@ bool is_same(const std::vector<ChatMessage>& a, const std::vector<ChatMessage>& 
 Result<Conversation> as_conversation(const Json& json, const fs::path& path) {
     Conversation conversation;
     if (!json.is_object() || !json.contains("messages"))
-        return wrong_file(path, "an object with \"messages\"");
+        return wrong_file(path, "there are no \"messages\"");
+    Result<void> known = check_keys(json, {"system", "messages", "context"}, "it", path);
+    if (!known) return known.error();
     const Json system = json.value("system", Json(""));
-    if (!system.is_string()) return wrong_file(path, "a string under \"system\"");
+    if (!system.is_string()) return wrong_file(path, "\"system\" is no text");
     conversation.system = system.get<std::string>();
-    Result<std::vector<ChatMessage>> messages = as_messages(json["messages"], path);
+    Result<std::vector<ChatMessage>> messages = as_messages(json["messages"], "messages", path);
     if (!messages) return messages.error();
     conversation.messages = std::move(*messages);
-    Result<std::vector<ChatMessage>> context =
-        as_messages(json.contains("context") ? json["context"] : json["messages"], path);
+    const char* context_name = json.contains("context") ? "context" : "messages";
+    Result<std::vector<ChatMessage>> context = as_messages(json[context_name], context_name, path);
     if (!context) return context.error();
     conversation.context = std::move(*context);
     return conversation;
+}
+
+/// Line and column where the text stops being JSON, both from 1.
+std::string place_of(std::string_view text, size_t bytes_read) {
+    const std::string_view before =
+        text.substr(0, std::min(text.size(), std::max<size_t>(bytes_read, 1) - 1));
+    const size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
+    return "line " + std::to_string(std::count(before.begin(), before.end(), '\n') + 1) +
+           ", column " + std::to_string(before.size() - line_start + 1);
 }
 
 }  // namespace
@@ -75,6 +118,18 @@ Result<Conversation> as_conversation(const Json& json, const fs::path& path) {
 void Conversation::add(ChatMessage message) {
     context.push_back(message);
     messages.push_back(std::move(message));
+}
+
+bool Conversation::is_unanswered() const {
+    return !messages.empty() && messages.back().role == "user";
+}
+
+// Many templates want users and assistants to take turns.
+void Conversation::add_question(const std::string& text) {
+    if (!is_unanswered() || context.empty() || context.back().role != "user")
+        return add({.role = "user", .content = text});
+    for (std::vector<ChatMessage>* list : {&messages, &context})
+        list->back().content += "\n\n" + text;
 }
 
 void Conversation::remove_last() {
@@ -94,10 +149,8 @@ void Conversation::set_prompt(std::vector<ChatMessage> remaining) {
 }
 
 Result<Session> Session::open(const std::string& name, uint64_t cache_bytes) {
-    Result<ChatCache> cache = ChatCache::open_default(cache_bytes);
-    if (!cache) return cache.error();
-    Result<fs::path> context = cache->path_of(name);
-    if (!context) return context.error();
+    Result<void> is_name = check_chat_name(name);
+    if (!is_name) return is_name.error();
     Result<fs::path> data = data_folder();
     if (!data) return data.error();
     const fs::path folder = *data / "chats";
@@ -107,20 +160,41 @@ Result<Session> Session::open(const std::string& name, uint64_t cache_bytes) {
     }
     if (error) {
         return Error{ErrorCode::io, "the folder for chats cannot be made: " + error.message(),
-                     folder.string(), ""};
+                     path_utf8(folder), ""};
     }
-    fs::path file = folder / context->stem();
-    file += ".json";
-    return Session(std::move(file), std::move(*context), std::move(*cache));
+    const fs::path stem = folder / fs::path(std::u8string(name.begin(), name.end()));
+    const auto with_extension = [&](const char* extension) { return fs::path(stem) += extension; };
+    std::optional<FileLock> lock = FileLock::take(with_extension(".lock"));
+    if (!lock) {
+        return Error{ErrorCode::io, "another program has the chat \"" + name + "\" open",
+                     path_utf8(with_extension(".json")),
+                     "one at a time, or another --session name"};
+    }
+    Session session(with_extension(".json"), std::move(*lock));
+    Result<ChatCache> cache = ChatCache::open_default(cache_bytes);
+    if (cache) {
+        fs::path file = cache->path_of(name).value();
+        session.cache_.emplace(Cache{std::move(*cache), std::move(file)});
+    } else {
+        write_message("the chat is kept, what is computed of it is not: " +
+                      cache.error().message());
+    }
+    return session;
 }
 
 Result<std::optional<Conversation>> Session::load() const {
     std::error_code error;
-    if (!fs::exists(file_, error)) return std::optional<Conversation>();
+    const fs::file_status status = fs::status(file_, error);
+    if (!fs::exists(status)) return std::optional<Conversation>();
+    if (!fs::is_regular_file(status)) return wrong_file(file_, "this is not a regular file");
     Result<std::string> text = read_file(file_);
     if (!text) return text.error();
-    Result<Json> json = parse_json(*text, file_.string());
-    if (!json) return Error{ErrorCode::bad_format, json.error().what, file_.string(), "JSON"};
+    if (text->empty()) return wrong_file(file_, "the file is empty");
+    size_t bytes_read = 0;
+    Result<Json> json = parse_json(*text, path_utf8(file_), &bytes_read);
+    if (!json && bytes_read == 0) return wrong_file(file_, json.error().what);
+    if (!json)
+        return wrong_file(file_, "it is not JSON from " + place_of(*text, bytes_read) + " on");
     Result<Conversation> conversation = as_conversation(*json, file_);
     if (!conversation) return conversation.error();
     return std::optional<Conversation>(std::move(*conversation));
@@ -131,34 +205,24 @@ Result<void> Session::save(const Conversation& conversation) const {
     if (!is_same(conversation.messages, conversation.context)) {
         json["context"] = as_json(conversation.context);
     }
-    fs::path part = file_;
-    part += ".part";
-    std::ofstream file(part, std::ios::binary);
-    std::error_code error;
-    fs::permissions(part, fs::perms::owner_read | fs::perms::owner_write, error);
-    file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-    file.close();
-    if (file) fs::rename(part, file_, error);
-    if (file && !error) return {};
-    return Error{ErrorCode::io,
-                 "the conversation cannot be saved" + (error ? ": " + error.message() : ""),
-                 file_.string(), ""};
+    return replace_file(file_, json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
 }
 
 void Session::restore_context(Engine& engine, Overflow overflow) const {
     std::error_code error;
-    if (!fs::exists(context_, error)) return;
-    cache_.touch(context_);
-    const Result<SavedChat> restored = engine.restore_chat(context_, overflow);
+    if (!cache_ || !fs::exists(cache_->file, error)) return;
+    cache_->folder.touch(cache_->file);
+    const Result<SavedChat> restored = engine.restore_chat(cache_->file, overflow);
     if (!restored) {
         write_message("the conversation will be read again: " + restored.error().message());
     }
 }
 
 void Session::save_context(Engine& engine, const std::vector<TokenId>& tokens) const {
-    const Result<SavedChat> saved = engine.save_chat(context_, tokens);
+    if (!cache_) return;
+    const Result<SavedChat> saved = engine.save_chat(cache_->file, tokens);
     if (!saved) write_message("the context is not saved: " + saved.error().message());
-    cache_.trim();
+    cache_->folder.trim();
 }
 
 }  // namespace hokku::cli

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "file_lock.h"
 #include "hokku/chat_cache.h"
 #include "hokku/engine.h"
 
@@ -20,7 +21,11 @@ struct Conversation {
     std::vector<ChatMessage> context;   ///< What of it the model is still given.
 
     void add(ChatMessage message);
+    /// What a person says: with what they said before, if that was never answered.
+    void add_question(const std::string& text);
     void remove_last();
+    /// The last message waits for its answer.
+    [[nodiscard]] bool is_unanswered() const;
     /// What the model is given, the system message in front.
     [[nodiscard]] std::vector<ChatMessage> prompt() const;
     /// What remained of prompt() when turns were dropped.
@@ -29,7 +34,9 @@ struct Conversation {
 
 class Session {
   public:
-    /// Makes the folders where they are missing.
+    /// Makes the folders where they are missing. Without one for the cache the chat goes on, with a
+    /// message.
+    /// Errors : bad_argument (the name); io, also where another process has the chat open.
     static Result<Session> open(const std::string& name, uint64_t cache_bytes);
 
     /// nullopt when there is no conversation of that name yet.
@@ -43,10 +50,16 @@ class Session {
     void save_context(Engine& engine, const std::vector<TokenId>& tokens) const;
 
   private:
-    Session(std::filesystem::path file, std::filesystem::path context, ChatCache cache)
-        : file_(std::move(file)), context_(std::move(context)), cache_(std::move(cache)) {}
-    std::filesystem::path file_, context_;
-    ChatCache cache_;
+    /// Where contexts are kept.
+    struct Cache {
+        ChatCache folder;
+        std::filesystem::path file;
+    };
+    Session(std::filesystem::path file, FileLock lock)
+        : file_(std::move(file)), lock_(std::move(lock)) {}
+    std::filesystem::path file_;
+    FileLock lock_;
+    std::optional<Cache> cache_;
 };
 
 }  // namespace hokku::cli

@@ -10,6 +10,7 @@ namespace hokku::cli {
 
 void prepare_streams() {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // likewise: a file that may not grow further
 }
 
 std::vector<std::string> utf8_arguments(int argc, char** argv) {

@@ -91,6 +91,15 @@ Result<void> replace_token(const std::string& replacement, std::vector<TokenId>&
     return {};
 }
 
+Result<void> check_ids(std::span<const TokenId> ids, uint32_t num_vocab, const char* option) {
+    for (const TokenId id : ids) {
+        if (static_cast<uint32_t>(id) >= num_vocab)
+            return Error{ErrorCode::bad_argument, "there is no token " + std::to_string(id), option,
+                         "ids below " + std::to_string(num_vocab)};
+    }
+    return {};
+}
+
 std::string format_token_list(std::span<const TokenId> ids) {
     std::string text;
     for (const TokenId id : ids) {

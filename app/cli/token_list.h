@@ -23,4 +23,7 @@ Result<void> replace_token(const std::string& replacement, std::vector<TokenId>&
 /// "1,2,3".
 std::string format_token_list(std::span<const TokenId> ids);
 
+/// Errors : bad_argument naming the option and the id that the model does not have.
+Result<void> check_ids(std::span<const TokenId> ids, uint32_t num_vocab, const char* option);
+
 }  // namespace hokku::cli

@@ -114,8 +114,9 @@ Error too_few_heads(const AttentionSpec& attention, const HeadCut& cut, uint32_t
     while (possible > 1 && !share_heads(cut, possible, 0)) --possible;
     return cannot_split(
         num_ranks, fmt::format("layer {}", layer),
-        fmt::format("{} heads of {} values on {} KV heads, cut at multiples of {} heads",
-                    attention.num_heads, attention.value_dim, attention.num_kv_heads, cut.unit),
+        fmt::format("{} heads of {} values on {} KV heads{}", attention.num_heads,
+                    attention.value_dim, attention.num_kv_heads,
+                    cut.unit == 1 ? "" : fmt::format(", which stay together by {}", cut.unit)),
         possible == 1 ? std::string("one rank") : fmt::format("{} ranks or fewer", possible));
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "hokku/paths.h"
 #include "run_hokku.h"
@@ -99,18 +100,35 @@ TEST_CASE("hokku chat --session: names and files that are none", "[cli][quick]")
     for (const char* name : {"../a", "a/b", "", ".", "CON", "a\nb"}) {
         INFO(name);
         const HokkuRun run = home.chat("x\n", name);
-        CHECK(run.status == (std::string(name).empty() ? 0 : 2));
+        CHECK(run.status == 2);
     }
     CHECK_FALSE(fs::exists(home.folder.path().parent_path() / "a.json"));
     REQUIRE(home.chat("x\n", "a").status == 0);
-    for (const char* text :
-         {"", "{", "[]", "{}", R"({"messages": 1})", R"({"messages": [{}]})",
-          R"({"messages": [{"role": 1, "content": "x"}]})", R"({"system": 1, "messages": []})"}) {
+    // What the file holds, and what the message must say of it.
+    const std::vector<std::pair<std::string, std::string>> files = {
+        {"", "the file is empty"},
+        {"{", "line 1, column 2"},
+        {"{\n \"messages\": [\n  x]}", "line 3, column 3"},
+        {"[]", "\"messages\""},
+        {"{}", "\"messages\""},
+        {R"({"messages": 1})", "\"messages\" is no list"},
+        {R"({"messages": [{}]})", "messages[0] has no text under \"role\""},
+        {R"({"messages": [{"role": 1, "content": "x"}]})", "\"role\""},
+        {R"({"messages": [{"role": "narrator", "content": "x"}]})",
+         "the unknown role \"narrator\""},
+        {R"({"messages": [{"role": "user", "content": "x", "time": 1}]})", "\"time\""},
+        {R"({"messages": [], "context": [1]})", "context[0]"},
+        {R"({"messages": [], "title": "x"})", "\"title\""},
+        {R"({"system": 1, "messages": []})", "\"system\""}};
+    for (const auto& [text, words] : files) {
         INFO(text);
         std::ofstream(home.conversation("a")) << text;
         const HokkuRun run = home.chat("x\n", "a");
         CHECK(run.status == 1);
         CHECK(run.err.find("a.json") != std::string::npos);
+        CHECK(run.err.find(words) != std::string::npos);
+        CHECK(run.err.find("another --session name") != std::string::npos);
+        CHECK(run.err.find("syntax") == std::string::npos);
         CHECK(read_all(home.conversation("a")) == text);
     }
 }
@@ -151,6 +169,52 @@ TEST_CASE("hokku chat --session: a context that has grown is there again", "[cli
     CHECK(home.chat(line + "\ntwo\n", "whole", more).out == first.out + "\n" + second.out);
     // A context that does not grow has no place for it.
     CHECK(home.chat("three\n", "parts", {"-c", "64"}).err.find("read again") != std::string::npos);
+}
+
+TEST_CASE("hokku chat --session: what is not saved is said, and is a failure", "[cli][quick]") {
+    const Home home;
+    REQUIRE(home.chat("one\n", "a").status == 0);
+    // Nothing can be written there.
+    fs::path part = home.conversation("a");
+    part += ".part";
+    fs::create_directory(part);
+    const HokkuRun run = home.chat("two\nthree\n", "a");
+    CHECK(run.status == 1);
+    CHECK_FALSE(run.out.empty());
+    const size_t said = run.err.find("the conversation is not saved: ");
+    CHECK(said != std::string::npos);
+    CHECK(run.err.find("the conversation is not saved: ", said + 1) == std::string::npos);
+    CHECK(json::parse(read_all(home.conversation("a")))["messages"].size() == 2);
+}
+
+TEST_CASE("hokku chat --session: without a folder for the cache the chat goes on", "[cli][quick]") {
+    const Home home;
+    std::ofstream(home.folder / "cache") << "a file";
+    const HokkuRun run = home.chat("one\n", "a");
+    INFO(run.err);
+    CHECK(run.status == 0);
+    CHECK(run.err.find("the folder for saved chats cannot be made") != std::string::npos);
+    CHECK(json::parse(read_all(home.conversation("a")))["messages"].size() == 2);
+    CHECK(home.chat("two\n", "a").status == 0);
+    CHECK(read_all(home.folder / "cache") == "a file");
+}
+
+TEST_CASE("hokku chat --session: a message that was not answered is not lost", "[cli][quick]") {
+    const Home home;
+    fs::create_directories(home.conversation("a").parent_path());
+    std::ofstream(home.conversation("a"))
+        << R"({"system": "", "messages": [{"role": "user", "content": "one"}]})";
+    const HokkuRun more = home.chat("two\n", "a");
+    CHECK(more.status == 0);
+    CHECK(more.err.find("/again answers it") != std::string::npos);
+    const json kept = json::parse(read_all(home.conversation("a")));
+    REQUIRE(kept["messages"].size() == 2);
+    CHECK(kept["messages"][0]["content"] == "one\n\ntwo");
+    // An answer that fails changes nothing.
+    const std::string before = read_all(home.conversation("a"));
+    CHECK(home.chat("/again\n", "a", {"-c", "64", "--overflow", "stop", "--regex", "["}).status ==
+          1);
+    CHECK(read_all(home.conversation("a")) == before);
 }
 
 TEST_CASE("hokku run --prompt-cache: a prompt is evaluated once", "[cli][quick]") {
@@ -234,6 +298,7 @@ TEST_CASE("hokku chat --overflow: says what is left out, and keeps the rest", "[
     CHECK(dropped.status == 0);
     CHECK(dropped.err.find("the oldest ") != std::string::npos);
     CHECK(dropped.err.find(" left out") != std::string::npos);
+    CHECK(dropped.err.find("\"one two three four\"") != std::string::npos);
     const json kept = json::parse(read_all(home.conversation("a")));
     CHECK(kept["messages"].size() == 8);
     REQUIRE(kept.contains("context"));

@@ -200,3 +200,83 @@ TEST_CASE("hokku: lists of token ids have an id in every place", "[cli][quick]")
         CHECK(run.err.find("/nowhere/at-all") != std::string::npos);
     }
 }
+
+TEST_CASE("hokku: an empty value is not the same as none", "[cli][quick]") {
+    for (const std::string option :
+         {"--grammar", "--json-schema", "--regex", "--require", "--tools", "--prompt-cache", "-m",
+          "--samplers", "--dry-breaker", "--logit-bias", "--stop", "--file"}) {
+        CAPTURE(option);
+        const HokkuRun run = run_hokku({"run", "-p", "x", option, ""});
+        CHECK(run.status == 2);
+        CHECK(run.out.empty());
+        CHECK(run.err.find("is empty") != std::string::npos);
+    }
+    CHECK(run_hokku({"chat", "--session", ""}).status == 2);
+    CHECK(run_hokku({"render", "--template", ""}).status == 2);
+    CHECK(run_hokku({"perplexity", "-f", ""}).status == 2);
+}
+
+TEST_CASE("hokku: options that would say nothing, and messages in plain words", "[cli][quick]") {
+    const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+        {{"run", "-p", "x", "--require-any-case"}, "--require-any-case is for --require"},
+        {{"chat", "--require-any-case"}, "--require-any-case is for --require"},
+        {{"chat", "--session-cache", "5"}, "--session-cache is for --session"},
+        {{"run", "-p", "x", "--overflow", "drop_oldest"}, "are for chat"},
+        {{"run", "-p", "x", "--overflow", "summarise"}, "are for chat"},
+        {{"run", "-p", "x", "-n", "8", "-n", "2"}, "--max-tokens is given 2 times"},
+        {{"run", "-p", "x", "surplus"}, "no such option or argument: surplus"},
+        {{"run", "-p", "x", "--kv-type", "q4_0"}, "\"q4_0\" is none of f32, f16, q8_0"},
+        {{"run", "-p", "x", "--overflow", "forget"}, "is none of stop, drop_oldest"},
+        {{"run", "-p", "x", "--repeat-penalty", "0"}, "from 0.001 to 1000000"},
+        {{"run", "-p", "x", "--dry-breaker", std::string(41, 'x')}, "--dry-breaker"},
+        {{"run", "-p", "x", "--sampler-mode", "llama.cpp", "--seed", "4294967295"}, "--seed"},
+        {{"run", "-p", "x", "--sampler-mode", "llama.cpp", "--seed", "4294967293", "--num", "3"},
+         "--seed"}};
+    for (const auto& [arguments, words] : wrong) {
+        const HokkuRun run = run_hokku(arguments);
+        INFO(run.err);
+        CHECK(run.status == 2);
+        CHECK(run.out.empty());
+        CHECK(run.err.find(words) != std::string::npos);
+    }
+}
+
+TEST_CASE("hokku: tokens that the model does not have are wrong usage", "[cli][quick]") {
+    const ScratchFolder folder;
+    hokku::testing::make_tiny_llama().write(folder / "tiny.gguf");
+    const std::string model = (folder / "tiny.gguf").string();
+    const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+        {{"run", "-p", "x", "--logit-bias", "99999=1"}, "--logit-bias"},
+        {{"run", "--tokens", "1,99999"}, "--tokens"},
+        {{"run", "--tokens", "1,2,3", "--replace", "2=99999"}, "--replace"},
+        {{"logits", "--tokens", "1,99999"}, "--tokens"},
+        {{"logits", "--tokens", "1", "--ids", "99999"}, "--ids"},
+        {{"chat", "--logit-bias", "99999=1"}, "--logit-bias"}};
+    for (auto [arguments, option] : wrong) {
+        arguments.insert(arguments.end(), {"-m", model});
+        const HokkuRun run = run_hokku(arguments);
+        INFO(run.err);
+        CHECK(run.status == 2);
+        CHECK(run.err.find("there is no token 99999") != std::string::npos);
+        CHECK(run.err.find(option) != std::string::npos);
+    }
+}
+
+TEST_CASE("hokku run --tools: each tool is one, with a name of its own", "[cli][quick]") {
+    const ScratchFolder folder;
+    const std::string path = (folder / "tools.json").string();
+    const std::string named = R"({"type": "function", "function": {"name": "f"}})";
+    for (const auto& [text, words] : std::vector<std::pair<std::string, std::string>>{
+             {"[5]", "tool [0] is no object"},
+             {"[{}]", "tool [0] has no name"},
+             {"[\"x\"]", "tool [0] is no object"},
+             {"[" + named + R"(, {"function": {"name": 5}}])",
+              "tool [1] has a name that is no text"},
+             {"[" + named + ", " + named + "]", "tool [1] has the name of another"}}) {
+        hokku::testing::write_file(path, text);
+        const HokkuRun run = run_hokku({"run", "-p", "x", "--tools", path});
+        INFO(run.err);
+        CHECK(run.status == 1);
+        CHECK(run.err.find(words) != std::string::npos);
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file_lock.h"
+
+namespace hokku::cli {
+
+// Whoever gives the lock back removes the file: then the lock that was waited for is that of a file
+// without a name, and another one is made.
+std::optional<FileLock> FileLock::take(const std::filesystem::path& path) {
+    while (true) {
+        const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (file < 0) return FileLock(path, kNoFile);
+        if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+            const bool is_held = errno == EWOULDBLOCK;
+            close(file);
+            if (is_held) return std::nullopt;
+            return FileLock(path, kNoFile);
+        }
+        struct stat opened = {}, named = {};
+        const bool is_there = fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+                              opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+        if (is_there) return FileLock(path, file);
+        close(file);
+    }
+}
+
+FileLock::~FileLock() {
+    if (file_ == kNoFile) return;
+    unlink(path_.c_str());
+    close(static_cast<int>(file_));
+}
+
+}  // namespace hokku::cli

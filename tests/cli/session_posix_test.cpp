@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kept chats where other processes and the system come in: locks, pipes, signals.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "run_hokku.h"
+#include "support/catch.h"
+#include "support/scratch_folder.h"
+#include "support/tiny_model.h"
+
+using namespace hokku::testing;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Home {
+    Home() {
+        make_tiny_llama().write(folder / "tiny.gguf");
+        fs::create_directories(chats);
+    }
+    [[nodiscard]] std::vector<std::string> arguments() const {
+        return {"chat", "-m", (folder / "tiny.gguf").string(), "-n", "6", "--session", "c"};
+    }
+    [[nodiscard]] HokkuRun chat(const std::string& lines) const {
+        return run_hokku(arguments(), {.text = lines, .home = folder.path().string()});
+    }
+    ScratchFolder folder;
+    fs::path chats = folder.path() / "chats";
+};
+
+json read_json(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    return json::parse(text, nullptr, false);
+}
+
+}  // namespace
+
+TEST_CASE("hokku chat --session: one process at a time", "[cli][quick]") {
+    const Home home;
+    REQUIRE(home.chat("one\n").status == 0);
+    const fs::path lock = home.chats / "c.lock";
+    CHECK_FALSE(fs::exists(lock));
+    const int file = open(lock.c_str(), O_RDWR | O_CREAT, 0600);
+    REQUIRE(file >= 0);
+    REQUIRE(flock(file, LOCK_EX) == 0);
+    const HokkuRun second = home.chat("two\n");
+    CHECK(second.status == 1);
+    CHECK(second.out.empty());
+    CHECK(second.err.find("another program has the chat \"c\" open") != std::string::npos);
+    CHECK(read_json(home.chats / "c.json")["messages"].size() == 2);
+    close(file);
+    // The file alone, which a process left that was ended, locks nobody out.
+    CHECK(home.chat("two\n").status == 0);
+    CHECK_FALSE(fs::exists(lock));
+    CHECK(read_json(home.chats / "c.json")["messages"].size() == 4);
+}
+
+TEST_CASE("hokku chat --session: a pipe by the name of the chat is refused", "[cli][quick]") {
+    const Home home;
+    REQUIRE(mkfifo((home.chats / "c.json").c_str(), 0600) == 0);
+    const HokkuRun run = home.chat("one\n");
+    CHECK(run.status == 1);
+    CHECK(run.err.find("not a regular file") != std::string::npos);
+    CHECK(fs::is_fifo(home.chats / "c.json"));
+}
+
+TEST_CASE("hokku chat --session: a message is on the disk before it is answered", "[cli][quick]") {
+    const Home home;
+    const fs::path script = home.folder / "until_saved.sh";
+    std::ofstream(script) << "#!/bin/sh\n\"" << hokku_program().string()
+                          << "\" \"$@\" --first kept -c 256 --logit-bias 260=-inf -n 0 &\n"
+                          << "while [ ! -s \"$HOKKU_HOME/chats/c.json\" ]; do :; done\n"
+                          << "kill -KILL $!; wait $!; exit 0\n";
+    fs::permissions(script, fs::perms::owner_all);
+    const HokkuRun run =
+        run_hokku(home.arguments(), {.home = home.folder.path().string(), .program = script});
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const json saved = read_json(home.chats / "c.json");
+    REQUIRE(saved["messages"].size() >= 1);
+    CHECK(saved["messages"][0] == json{{"role", "user"}, {"content", "kept"}});
+}
