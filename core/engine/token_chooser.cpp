@@ -190,6 +190,12 @@ Result<void> TokenChooser::allow_opening(std::string_view marker) {
         tokens.resize(std::min<size_t>(tokens.size(), 1));
     } else {
         tokens = vocabulary_->beginnings(marker);
+        // Where one token is all of it, other beginnings are meant otherwise.
+        const auto is_whole = [&](TokenId token) {
+            return vocabulary_->tokenizer().token_bytes(token, false).size() == marker.size();
+        };
+        if (!tokens.empty() && is_whole(tokens.back()))
+            tokens.erase(tokens.begin(), tokens.end() - 1);
     }
     for (const TokenId token : tokens) {
         if (mask_->test(static_cast<size_t>(token))) continue;

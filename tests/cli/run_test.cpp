@@ -104,9 +104,9 @@ TEST_CASE("hokku run: several continuations are those of their seeds", "[cli][qu
     CHECK(run({"--num", "0"}).status == 2);
     const HokkuRun failed =
         run_hokku({"run", "-m", tiny.path, "--tokens", "1,999999", "--num", "2", "--json"});
-    CHECK(failed.status == 1);
-    CHECK(json::parse(failed.out)["continuations"][1]["stop_reason"] == "failed");
-    CHECK(failed.err.find("2: error: token 999999") != std::string::npos);
+    CHECK(failed.status == 2);
+    CHECK(failed.out.empty());
+    CHECK(failed.err.find("there is no token 999999 (--tokens)") != std::string::npos);
 }
 
 TEST_CASE("hokku run: the same seed gives the same text, however the tokens are given",
@@ -157,7 +157,7 @@ TEST_CASE("hokku run: contradicting or missing arguments are wrong usage", "[cli
 TEST_CASE("hokku run: what the model cannot take exits with 1 and says why", "[cli][quick]") {
     const TinyFile tiny;
     const HokkuRun unknown = run_hokku({"run", "-m", tiny.path, "--tokens", "5,4711"});
-    CHECK(unknown.status == 1);
+    CHECK(unknown.status == 2);
     CHECK(unknown.out.empty());
     CHECK(unknown.err.find("4711") != std::string::npos);
     const HokkuRun too_long =
@@ -174,7 +174,8 @@ TEST_CASE("hokku run: a reader that goes away ends the generation", "[cli][quick
     const HokkuRun run = run_hokku({"run", "-m", tiny.path, "--raw", "-p", "a", "-n", "200"},
                                    {.closed_stdout = true});
     CHECK(run.status == 1);
-    CHECK(run.err.find("cancelled") != std::string::npos);
+    CHECK(run.err.empty());
+    CHECK(run.seconds < 30);
 }
 
 TEST_CASE("hokku chat: without a terminal each line of stdin is answered", "[cli][quick]") {

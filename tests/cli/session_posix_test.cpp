@@ -29,7 +29,7 @@ struct Home {
         fs::create_directories(chats);
     }
     [[nodiscard]] std::vector<std::string> arguments() const {
-        return {"chat", "-m", (folder / "tiny.gguf").string(), "-n", "6", "--session", "c"};
+        return {"chat", "-m", (folder / "tiny.gguf").string(), "--session", "c"};
     }
     [[nodiscard]] HokkuRun chat(const std::string& lines) const {
         return run_hokku(arguments(), {.text = lines, .home = folder.path().string()});
@@ -79,7 +79,7 @@ TEST_CASE("hokku chat --session: a message is on the disk before it is answered"
     const Home home;
     const fs::path script = home.folder / "until_saved.sh";
     std::ofstream(script) << "#!/bin/sh\n\"" << hokku_program().string()
-                          << "\" \"$@\" --first kept -c 256 --logit-bias 260=-inf -n 0 &\n"
+                          << "\" \"$@\" --first kept -c 256 --logit-bias 260=-inf &\n"
                           << "while [ ! -s \"$HOKKU_HOME/chats/c.json\" ]; do :; done\n"
                           << "kill -KILL $!; wait $!; exit 0\n";
     fs::permissions(script, fs::perms::owner_all);

@@ -8,6 +8,7 @@
 #include "support/catch.h"
 #include "support/gguf_writer.h"
 #include "support/golden.h"
+#include "support/tiny_model.h"
 
 using hokku::testing::HokkuRun;
 using hokku::testing::run_hokku;

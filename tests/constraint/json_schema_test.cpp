@@ -507,7 +507,7 @@ TEST_CASE("JSON schema: what no text can satisfy is said, with its place", "[con
                   "#/additionalProperties does not allow the required property");
     check_refused(R"({"type": "object", "properties": {"a": false}, "required": ["a"]})",
                   "#/properties/a is false");
-    check_refused(R"({"type": "array", "minItems": 3, "maxItems": 1})", "at least 3 and at most 1");
+    check_refused(R"({"type": "array", "minItems": 3, "maxItems": 1})", "#/minItems is above the number");
 }
 
 TEST_CASE("JSON schema: digits that cannot be kept are refused", "[constraint][quick]") {
@@ -519,7 +519,7 @@ TEST_CASE("JSON schema: digits that cannot be kept are refused", "[constraint][q
     check_schema(R"({"const": 18446744073709551615})", {"18446744073709551615"}, {});
     check_schema(R"({"const": -9223372036854775808})", {"-9223372036854775808"}, {});
     check_schema(R"({"const": "123456789012345678901234567890"})",
-                 "\"123456789012345678901234567890\"");
+                 {"\"123456789012345678901234567890\""}, {});
 }
 
 TEST_CASE("JSON schema: keywords that are misspelt are refused with the right one",

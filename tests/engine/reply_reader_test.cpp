@@ -280,7 +280,7 @@ TEST_CASE_METHOD(Fixture, "Engine: constraints hold for the answer, not for the 
 
 TEST_CASE_METHOD(Fixture, "Engine: a thought that the model opens itself is free of constraints",
                  "[engine][quick]") {
-    control->script = answering("<think>Is it one? </think>\n\ntwo");
+    control->script = answering("<think>Is it one? </think>two");
     GenerationRequest request = chat();
     request.constraints = {{.kind = ConstraintKind::choice, .text = "", .words = {"one", "two"}}};
     GenerationResult result = run(request);
@@ -299,13 +299,13 @@ TEST_CASE_METHOD(Fixture, "Engine: a thought that the model opens itself is free
     CHECK(result.text == "<thing>");
     CHECK(result.meets_constraints);
     // No thoughts are wanted: the marker is none.
-    control->script = answering("<think>Is it one? </think>\n\ntwo");
+    control->script = answering("<think>Is it one? </think>two");
     request.thought_budget_tokens = 0;
     CHECK(run(request).thought.empty());
     CHECK(run(request).meets_constraints);
     // Cut off within the marker.
     request.thought_budget_tokens.reset();
-    request.constraints = {{.kind = ConstraintKind::regex, .text = "[a-z]*"}};
+    request.constraints = {{.kind = ConstraintKind::regex, .text = "[a-z]*", .words = {}}};
     request.max_tokens = 3;
     CHECK_FALSE(run(request).meets_constraints);
 }
@@ -328,7 +328,7 @@ TEST_CASE_METHOD(Fixture, "Engine: a token that ends a thought holds nothing of 
         if (said.ends_with("</thin")) logits[static_cast<size_t>(id)] = 200.0f;
     };
     GenerationRequest request = chat(R"({"thinks": true})");
-    request.constraints = {{.kind = ConstraintKind::regex, .text = "[0-9]"}};
+    request.constraints = {{.kind = ConstraintKind::regex, .text = "[0-9]", .words = {}}};
     const GenerationResult result = run(request);
     CHECK(result.thought == "Hm.");
     CHECK(result.text == "7");

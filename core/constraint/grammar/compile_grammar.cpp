@@ -46,7 +46,7 @@ Result<std::shared_ptr<const Grammar>> compile_grammar(const Expressions& expres
         for (const std::string& reason : expressions.reasons())
             why += (why.empty() ? "" : "; ") + reason;
         if (!why.empty())
-            return Error{ErrorCode::bad_format, "no text can have this form", why,
+            return Error{ErrorCode::bad_format, "no text can match this", why,
                          "a form that some text has"};
         return Error{ErrorCode::bad_format,
                      "no text can match rule \"" + to_printable(rule.name) + "\"", "",

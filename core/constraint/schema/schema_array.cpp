@@ -101,7 +101,8 @@ Result<SchemaCompiler::ArrayRules> SchemaCompiler::array_rules(const Members& me
 
 Result<ExprId> SchemaCompiler::compile_array(const Members& members) {
     HOKKU_TRY(const ArrayRules rules, array_rules(members));
-    if (rules.min > rules.max) return out_.never();
+    if (rules.min > rules.max)
+        return never(place_of(members, {"minItems"}) + " is above the number of items allowed");
     if (rules.unique_by != nullptr && rules.max > 1) return compile_unique(rules);
     // From the last item to the first: what follows once i items were written.
     const auto num_first = static_cast<uint32_t>(std::min<size_t>(rules.first.size(), rules.max));

@@ -335,7 +335,6 @@ TEST_CASE("ReplyParser: the texts of calls are all that the model wrote of them"
     struct Case {
         std::string markers, text;
         std::vector<std::string> calls;
-        Controls controls = {};
     };
     const std::string object = "{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Bonn\"}}";
     const std::string fence = "```json\n" + object + "\n```";
@@ -348,16 +347,14 @@ TEST_CASE("ReplyParser: the texts of calls are all that the model wrote of them"
                {"<tool_call>" + object, object + "</tool_call>"}},
           Case{"[TOOL_CALLS]",
                "[TOOL_CALLS][" + object + ", " + object + "]",
-               {"[TOOL_CALLS][" + object + ",", object + "]"},
-               {"[TOOL_CALLS]"}},
+               {"[TOOL_CALLS][" + object + ",", object + "]"}},
           Case{"<tool_call> <function= <parameter= </tool_call>",
                "<tool_call>\n<function=get_weather>\n<parameter=city>\nBonn\n</parameter>\n"
                "</function>\n</tool_call>",
                {"<tool_call>\n<function=get_weather>\n<parameter=city>\nBonn\n</parameter>\n"
                 "</function>\n</tool_call>"}}}) {
         CAPTURE(c.text);
-        ReplyCase reply_case = case_of(c.markers, kWeatherTools);
-        reply_case.controls = c.controls;
+        const ReplyCase reply_case = case_of(c.markers, kWeatherTools);
         const Reply reply = parse_reply(reply_case, c.text);
         REQUIRE(reply.calls.size() == c.calls.size());
         for (size_t i = 0; i < c.calls.size(); ++i) {
