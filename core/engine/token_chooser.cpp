@@ -279,7 +279,7 @@ Result<void> TokenChooser::drop_dead_ends() {
 
 Error TokenChooser::contradiction() const {
     const std::string missing = constraint_->missing_text();
-    std::string what = "the forms asked for contradict each other";
+    std::string what = "the forms asked for contradict each other after the text so far";
     if (!missing.empty())
         what += fmt::format(": \"{}\" is still missing, and nothing that may come next leads there",
                             to_printable(missing, 80));
