@@ -53,8 +53,7 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
                   : words[0].front() == '-' ? "no such option: " + words[0]
                                             : "no such command: " + words[0];
     }
-    hokku::cli::write_message(message + "\n\"" + command +
-                              " --help\" shows what it takes.");
+    hokku::cli::write_message(message + "\n\"" + command + " --help\" shows what it takes.");
     return hokku::cli::kWrongUsage;
 }
 
