@@ -116,7 +116,7 @@ Error too_few_heads(const AttentionSpec& attention, const HeadCut& cut, uint32_t
         num_ranks, fmt::format("layer {}", layer),
         fmt::format("{} heads of {} values on {} KV heads{}", attention.num_heads,
                     attention.value_dim, attention.num_kv_heads,
-                    cut.unit == 1 ? "" : fmt::format(", which stay together by {}", cut.unit)),
+                    cut.unit == 1 ? "" : fmt::format(", cut at multiples of {} heads", cut.unit)),
         possible == 1 ? std::string("one rank") : fmt::format("{} ranks or fewer", possible));
 }
 

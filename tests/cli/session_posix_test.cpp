@@ -78,10 +78,12 @@ TEST_CASE("hokku chat --session: a pipe by the name of the chat is refused", "[c
 TEST_CASE("hokku chat --session: a message is on the disk before it is answered", "[cli][quick]") {
     const Home home;
     const fs::path script = home.folder / "until_saved.sh";
-    std::ofstream(script) << "#!/bin/sh\n\"" << hokku_program().string()
-                          << "\" \"$@\" --first kept -c 256 --logit-bias 260=-inf &\n"
-                          << "while [ ! -s \"$HOKKU_HOME/chats/c.json\" ]; do :; done\n"
-                          << "kill -KILL $!; wait $!; exit 0\n";
+    std::ofstream(script)
+        << "#!/bin/sh\n\"" << hokku_program().string()
+        << "\" \"$@\" --first kept -c 256 --logit-bias 260=-inf &\n"
+        << "n=0; while [ ! -s \"$HOKKU_HOME/chats/c.json\" ] && [ $n -lt 600 ]; do\n"
+        << "sleep 0.05; n=$((n + 1)); done\n"
+        << "kill -KILL $!; wait $!; exit 0\n";
     fs::permissions(script, fs::perms::owner_all);
     const HokkuRun run =
         run_hokku(home.arguments(), {.home = home.folder.path().string(), .program = script});
