@@ -507,7 +507,8 @@ TEST_CASE("JSON schema: what no text can satisfy is said, with its place", "[con
                   "#/additionalProperties does not allow the required property");
     check_refused(R"({"type": "object", "properties": {"a": false}, "required": ["a"]})",
                   "#/properties/a is false");
-    check_refused(R"({"type": "array", "minItems": 3, "maxItems": 1})", "#/minItems is above the number");
+    check_refused(R"({"type": "array", "minItems": 3, "maxItems": 1})",
+                  "#/minItems is above the number");
 }
 
 TEST_CASE("JSON schema: digits that cannot be kept are refused", "[constraint][quick]") {
