@@ -20,10 +20,12 @@ struct alignas(8) GroupScale {
 /// Vectors as int8: value i = codes[i] * scales[i / 32].scale. Each has `groups` groups; the
 /// values behind the last one are zero.
 struct QuantizedVectors {
-    int8_t* codes;       ///< [num_vectors][groups][32], 16-byte aligned.
+    int8_t* codes;  ///< [num_vectors][groups][32], 16-byte aligned; as output null: not wanted.
     GroupScale* scales;  ///< [num_vectors][groups]
     uint32_t groups;
     uint32_t num_vectors;
+    /// [num_vectors][groups][32], as output what was quantised, for weights that are not; or null.
+    float* values = nullptr;
 };
 
 /// A repacked weight matrix (weights/repack.h); what a format does not have is null.
@@ -59,6 +61,8 @@ struct GatedGemvParams {
 
 enum Activation : uint32_t { kSilu = 0, kGeluTanh = 1, kGeluErf = 2, kReluSquared = 3 };
 
+enum NormKind : uint32_t { kNoNorm = 0, kRmsNorm = 1, kLayerNorm = 2 };
+
 struct NormParams {
     float* x;             ///< [num_vectors][n], the residual stream; delta is added to it first.
     const float* delta;   ///< [num_vectors][n] or null.
@@ -66,6 +70,22 @@ struct NormParams {
     QuantizedVectors out;
     uint32_t n;
     float eps;
+    const float* bias = nullptr;  ///< [n] or null.
+    uint32_t kind = kRmsNorm;     ///< NormKind
+};
+
+/// x += norm(y) * scale, or x = norm(y) * scale, where y may be x.
+struct NormAddParams {
+    float* x;             ///< [num_vectors][x_stride]
+    const float* y;       ///< [num_vectors][y_stride]
+    const float* weight;  ///< [n] or null.
+    const float* bias;    ///< [n] or null.
+    uint32_t n;
+    uint32_t x_stride, y_stride;
+    uint32_t kind;         ///< NormKind
+    uint32_t is_addition;  ///< Else x is replaced.
+    float eps;
+    float scale;
 };
 
 struct QuantizeParams {
@@ -104,6 +124,14 @@ struct RopeParams {
     uint32_t num_dims;        ///< That are rotated; 0: none.
     uint32_t is_interleaved;  ///< Pairs (2 i, 2 i + 1) instead of (i, i + num_dims / 2).
     float eps;
+    const float* q_norm_bias = nullptr;  ///< As the weights, or null.
+    const float* k_norm_bias = nullptr;
+    uint32_t norm_stride = 0;       ///< From one head's weights to the next one's.
+    uint32_t norm_kind = kRmsNorm;  ///< NormKind
+    uint32_t is_norm_last = 0;      ///< After the rotation.
+    /// Queries times 1 + temperature * ln(1 + position / temperature_span); span 0: no.
+    uint32_t temperature_span = 0;
+    float temperature = 0;
 };
 
 struct AttentionParams {

@@ -12,6 +12,9 @@ namespace hokku::cuda {
 /// that it is not lost.
 HOKKU_DEVICE void store_group(const QuantizedVectors& out, uint32_t vector, uint32_t group,
                               float value) {
+    const uint64_t place = uint64_t{vector} * out.groups + group;
+    if (out.values != nullptr) out.values[place * kGroup + lane_id()] = value;
+    if (out.codes == nullptr) return;  // The same for the whole warp.
     const float largest = warp_max(abs_f(value));
     const bool is_finite = ballot(kAllLanes, value - value == 0.0f) == kAllLanes;
     const float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
@@ -24,7 +27,6 @@ HOKKU_DEVICE void store_group(const QuantizedVectors& out, uint32_t vector, uint
         sum += shuffle_xor(kAllLanes, sum, bits);
     }
     const int32_t upper_sum = shuffle(kAllLanes, sum, 16);
-    const uint64_t place = uint64_t{vector} * out.groups + group;
     out.codes[place * kGroup + lane_id()] = static_cast<int8_t>(code);
     if (lane_id() == 0) {
         GroupScale scale;

@@ -25,9 +25,30 @@ HOKKU_DEVICE uint64_t kv_place(const KvPool& kv, uint32_t row, uint32_t position
 
 constexpr uint32_t kMaxHeadDim = 512;
 
+/// Norms the head whose values every lane reads from lane_id() on in steps of a warp.
+HOKKU_DEVICE void norm_head(const RopeParams& p, float* values, uint32_t n, const float* weight,
+                            const float* bias) {
+    float mean = 0, square_sum = 0;
+    if (p.norm_kind == kLayerNorm) {
+        float sum = 0;
+        for (uint32_t i = lane_id(); i < n; i += kWarp) sum += values[i];
+        mean = warp_sum(sum) / static_cast<float>(n);
+    }
+    for (uint32_t i = lane_id(); i < n; i += kWarp) {
+        const float value = values[i] - mean;
+        square_sum = fma_f(value, value, square_sum);
+    }
+    const float factor = 1.0f / sqrt_f(warp_sum(square_sum) / static_cast<float>(n) + p.eps);
+    for (uint32_t i = lane_id(); i < n; i += kWarp) {
+        const float value = (values[i] - mean) * factor * weight[i];
+        values[i] = bias != nullptr ? value + bias[i] : value;
+    }
+}
+
 /// One warp a head: block_x counts heads - queries, keys, values -, block_y rows.
 HOKKU_KERNEL(rope_append, RopeParams, 32) {
     HOKKU_SHARED(float, values, kMaxHeadDim);
+    HOKKU_SHARED(float, rotated, kMaxHeadDim);
     wait_for_primary();
     allow_dependents();
     const KvPool& kv = p.kv;
@@ -47,23 +68,18 @@ HOKKU_KERNEL(rope_append, RopeParams, 32) {
     }
     const bool is_key = head >= p.num_heads;
     float* x = rows + head * kv.key_dim;  // Keys follow the queries.
+    const uint32_t norm_head_of = (is_key ? head - p.num_heads : head) * p.norm_stride;
     const float* weight = is_key ? p.k_norm : p.q_norm;
-    float square_sum = 0;
-    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
-        square_sum = fma_f(x[i], x[i], square_sum);
-    }
-    float factor = 1.0f;
-    if (weight != nullptr) {
-        const float mean = warp_sum(square_sum) / static_cast<float>(kv.key_dim);
-        factor = 1.0f / sqrt_f(mean + p.eps);
-    }
-    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
-        values[i] = x[i] * factor * (weight != nullptr ? weight[i] : 1.0f);
+    const float* bias = is_key ? p.k_norm_bias : p.q_norm_bias;
+    if (weight != nullptr) weight += norm_head_of;
+    if (bias != nullptr) bias += norm_head_of;
+    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) values[i] = x[i];
+    if (weight != nullptr && p.is_norm_last == 0) {
+        norm_head(p, &values[0], kv.key_dim, weight, bias);
     }
     warp_barrier(kAllLanes);
     const uint32_t half = p.num_dims / 2;
     const float* cosines = p.cos_sin + uint64_t{position} * p.num_dims;
-    const uint64_t place = is_key ? kv_place(kv, row, position, head - p.num_heads, kv.key_dim) : 0;
     for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
         float value = values[i];
         if (i < p.num_dims) {
@@ -75,10 +91,23 @@ HOKKU_KERNEL(rope_append, RopeParams, 32) {
             const float a = values[first], b = values[second];
             value = is_second ? a * s + b * c : a * c - b * s;
         }
+        rotated[i] = value;
+    }
+    // From here on each lane reads what it wrote itself.
+    if (weight != nullptr && p.is_norm_last != 0) {
+        norm_head(p, &rotated[0], kv.key_dim, weight, bias);
+    }
+    float factor = 1.0f;
+    if (!is_key && p.temperature_span > 0) {
+        const auto spans = static_cast<float>(position / p.temperature_span);
+        factor += p.temperature * log_f(1.0f + spans);
+    }
+    const uint64_t place = is_key ? kv_place(kv, row, position, head - p.num_heads, kv.key_dim) : 0;
+    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
         if (is_key) {
-            store_kv(kv, kv.keys, place + i, value);
+            store_kv(kv, kv.keys, place + i, rotated[i]);
         } else {
-            x[i] = value;
+            x[i] = rotated[i] * factor;
         }
     }
 }

@@ -155,3 +155,74 @@ TEST_CASE("Norm: residual streams of large models, beyond the range of halves", 
     for (const float scale : {1e-3f, 1e4f, 1e5f, 1e8f})
         check_norm({2048, 1, 256, scale, true, true});
 }
+
+namespace {
+
+struct BranchCase {
+    cuda::NormKind kind;
+    uint32_t n, num_threads;
+    bool has_weight, has_bias, is_addition;
+    float scale;
+};
+
+/// Rows lie further apart than they are long; what is between them stays.
+void check_branch(const BranchCase& c) {
+    constexpr uint32_t kRows = 3;
+    constexpr float kEps = 1e-5f;
+    const uint32_t x_stride = c.n + 5, y_stride = c.n + 3;
+    const std::vector<float> x = activations(size_t{kRows} * x_stride, 1, 3.0f);
+    const std::vector<float> y = activations(size_t{kRows} * y_stride, 2, 7.0f);
+    const std::vector<float> weight = activations(c.n, 3), bias = activations(c.n, 4);
+    const DeviceBuffer<float> device_x(x), device_y(y), device_weight(weight), device_bias(bias);
+    TestDevice::get().run(
+        "norm_add", {.grid_x = kRows, .num_threads = c.num_threads},
+        cuda::NormAddParams{.x = device_x.pointer(),
+                            .y = device_y.pointer(),
+                            .weight = c.has_weight ? device_weight.pointer() : nullptr,
+                            .bias = c.has_bias ? device_bias.pointer() : nullptr,
+                            .n = c.n,
+                            .x_stride = x_stride,
+                            .y_stride = y_stride,
+                            .kind = c.kind,
+                            .is_addition = c.is_addition ? 1u : 0u,
+                            .eps = kEps,
+                            .scale = c.scale});
+    const std::vector<float> out = device_x.read();
+    for (uint32_t row = 0; row < kRows; ++row) {
+        const float* from = y.data() + row * y_stride;
+        double mean = 0, squares = 0;
+        if (c.kind == cuda::kLayerNorm) mean = std::accumulate(from, from + c.n, 0.0) / c.n;
+        for (uint32_t i = 0; i < c.n; ++i) squares += (from[i] - mean) * (from[i] - mean);
+        double factor = 1.0 / std::sqrt(squares / c.n + double{kEps});
+        if (c.kind == cuda::kNoNorm) factor = 1.0;
+        for (uint32_t i = 0; i < x_stride; ++i) {
+            const float before = x[row * x_stride + i];
+            INFO("row " << row << " value " << i);
+            if (i >= c.n) {
+                REQUIRE(out[row * x_stride + i] == before);
+                continue;
+            }
+            double value = (double{from[i]} - mean) * factor;
+            if (c.has_weight) value *= double{weight[i]};
+            if (c.has_bias) value += double{bias[i]};
+            value = value * double{c.scale} + (c.is_addition ? double{before} : 0.0);
+            // A few roundings of each value, and of the sums.
+            REQUIRE(double{out[row * x_stride + i]} == Approx(value).epsilon(1e-5).margin(1e-4));
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Norms behind branches: added or in place, of every kind, rows apart", "[cuda][quick]") {
+    using namespace hokku::cuda;
+    for (const emulation::Schedule& schedule : kernel_schedules()) {
+        TestDevice::get().set_schedule(schedule);
+        INFO(describe(schedule));
+        check_branch({kRmsNorm, 64, 32, true, false, true, 1.0f});
+        check_branch({kRmsNorm, 100, 64, true, false, false, 0.5f});
+        check_branch({kLayerNorm, 200, 96, true, true, true, 0.22f});
+        check_branch({kLayerNorm, 33, 32, true, false, false, 1.0f});
+        check_branch({kNoNorm, 70, 64, false, false, true, 0.22f});
+    }
+}
