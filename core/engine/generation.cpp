@@ -171,22 +171,25 @@ Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits
     return accept_token(logits);
 }
 
-Result<TokenId> Generation::choose_token(std::span<const float> logits) {
-    HOKKU_TRY(const std::optional<TokenId> forced, reply_->forced_token());
+Result<TokenId> Generation::choose_token(std::span<const float> logits,
+                                         std::optional<TokenId> forced) {
     if (!forced) return chooser_->choose(logits, num_left(), &*reply_);
     chooser_->accept_prompt(*forced);
     return *forced;
 }
 
 Result<void> Generation::accept_token(std::span<const float> logits) {
-    HOKKU_TRY(const TokenId token, choose_token(logits));
+    HOKKU_TRY(const std::optional<TokenId> forced, reply_->forced_token());
+    HOKKU_TRY(const TokenId token, choose_token(logits, forced));
     last_token_ = Clock::now();
     if (result_.tokens.empty()) first_token_ = last_token_;
     result_.tokens.push_back(token);
     result_.stats.generated_tokens = static_cast<uint32_t>(result_.tokens.size());
     HOKKU_CHECK(report_token(logits, token));
 
-    if (is_end_token(token) && !request_.ignore_end) return finish(StopReason::end_of_generation);
+    // One that is part of what closes a thought is not the end of the answer.
+    if (!forced && is_end_token(token) && !request_.ignore_end)
+        return finish(StopReason::end_of_generation);
     const bool had_text = reply_->has_text();
     auto pushed = reply_->push(token);
     if (!had_text && reply_->has_text())

@@ -97,7 +97,7 @@ class Generation {
     /// What was drawn behind prompt_.
     [[nodiscard]] std::span<const TokenId> tail() const;
     Result<void> accept_token(std::span<const float> logits);
-    Result<TokenId> choose_token(std::span<const float> logits);
+    Result<TokenId> choose_token(std::span<const float> logits, std::optional<TokenId> forced);
     Result<void> report_token(std::span<const float> logits, TokenId token);
     Result<void> finish(StopReason reason);
     [[nodiscard]] bool is_end_token(TokenId token) const;

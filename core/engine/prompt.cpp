@@ -153,6 +153,12 @@ Result<std::vector<TokenId>> make_prompt(const GenerationRequest& request, const
     return ids;
 }
 
+/// In gpt-oss's format the turn goes on behind it, after a thought at least.
+bool ends_message_alone(TokenId token, const Tokenizer& tokenizer) {
+    return tokenizer.token_text(token) == "<|end|>" && tokenizer.find_token("<|return|>") &&
+           tokenizer.find_token("<|call|>");
+}
+
 std::vector<TokenId> find_end_tokens(const Tokenizer& tokenizer,
                                      const ChatTemplate* chat_template) {
     std::vector<TokenId> ids = tokenizer.special().end_of_generation;
@@ -163,7 +169,8 @@ std::vector<TokenId> find_end_tokens(const Tokenizer& tokenizer,
         const std::vector<ChatMessage> closed(messages.begin(), messages.begin() + 2);
         auto id = token_after_answer(closed, tokenizer, *chat_template);
         if (!id) id = token_after_answer(messages, tokenizer, *chat_template);
-        if (id && id != tokenizer.special().bos) ids.push_back(*id);
+        if (id && id != tokenizer.special().bos && !ends_message_alone(*id, tokenizer))
+            ids.push_back(*id);
     }
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

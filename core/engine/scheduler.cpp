@@ -154,13 +154,22 @@ bool Scheduler::start(Entry& entry) {
     return !entry.generation.is_finished();
 }
 
-// One more block for each active sequence, or the next few tokens would push it out again. A
-// generation alone always gets what there is.
+// Room for what the active sequences are yet to evaluate, one more block each at least, or the next
+// few tokens would push it out again. A generation alone always gets what there is.
 bool Scheduler::has_room_for(Entry& entry) {
     if (active_.empty()) return true;
-    const auto margin = static_cast<uint32_t>(active_.size()) * session_.kv.block_tokens();
-    return session_.kv.can_append(entry.generation.sequence(),
-                                  entry.generation.num_pending() + margin);
+    const uint32_t block = session_.kv.block_tokens();
+    size_t num_blocks = 0;
+    for (const auto& other : active_) {
+        const Sequence& sequence = other->generation.sequence();
+        const size_t wanted =
+            (sequence.length() + size_t{other->generation.num_pending()} + block - 1) / block;
+        const size_t held = sequence.blocks().size();
+        num_blocks += std::max<size_t>(wanted, held + 1) - held;
+    }
+    return session_.kv.can_append(
+        entry.generation.sequence(),
+        entry.generation.num_pending() + static_cast<uint32_t>(num_blocks) * block);
 }
 
 // ---- what a step consists of -------------------------------------------------------------------

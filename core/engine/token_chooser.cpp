@@ -218,7 +218,7 @@ Result<TokenId> TokenChooser::choose_allowed(std::span<const float> logits, size
     std::copy(logits.begin(), logits.end(), logits_.begin());
     if (auto masked = mask_logits(*mask_, logits_); !masked.ok())
         return num_parts_ > 1 ? contradiction() : masked.error();
-    HOKKU_TRY(const TokenId token, sample_and_accept());
+    HOKKU_TRY(const TokenId token, sample_and_accept(num_left));
     has_ended_ = vocabulary_->ends_generation(token);
     return token;
 }
@@ -228,14 +228,15 @@ Result<void> TokenChooser::insist_on_words(std::span<const float> logits, size_t
         std::string missing = constraint_->missing_text();
         if (missing.empty()) return {};
         const size_t num_needed = num_longest_tokens(*vocabulary_, missing);
-        if (num_needed > num_left)
-            return Error{ErrorCode::limit_exceeded,
-                         fmt::format("{} tokens are left, and \"{}\" is still missing", num_left,
-                                     to_printable(missing)),
-                         "required words", fmt::format("at least {} tokens", num_needed)};
+        if (num_needed > num_left) return too_late(missing, num_left);
         const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
         const bool would_end = vocabulary_->ends_generation(static_cast<TokenId>(best));
-        if (num_needed < num_left && !would_end) return {};
+        // Behind another token they may have to be set apart.
+        const size_t num_later =
+            missing.front() == ' '
+                ? num_needed
+                : std::max(num_needed, num_longest_tokens(*vocabulary_, " " + missing));
+        if (num_later < num_left && !would_end) return {};
         rest_ = std::move(missing);
     }
     std::vector<TokenId> beginnings = vocabulary_->beginnings(rest_);
@@ -265,13 +266,33 @@ bool TokenChooser::is_dead_end(TokenId token) const {
     return is_stuck || (has_insisted_ && !constraint_->missing_text().empty());
 }
 
+/// No more than `num_left` tokens, the one that was just accepted among them, would not do for what
+/// is still missing.
+bool TokenChooser::is_too_late(TokenId token, size_t num_left) const {
+    if (vocabulary_->ends_generation(token)) return false;
+    const size_t num_bytes = vocabulary_->tokenizer().token_bytes(token, false).size();
+    const std::string missing =
+        num_bytes < rest_.size() ? rest_.substr(num_bytes) : constraint_->missing_text();
+    return !missing.empty() && num_longest_tokens(*vocabulary_, missing) > num_left - 1;
+}
+
+Error TokenChooser::too_late(std::string_view missing, size_t num_left) const {
+    return {ErrorCode::limit_exceeded,
+            fmt::format("{} tokens are left, and \"{}\" is still missing", num_left,
+                        to_printable(missing)),
+            "required words",
+            fmt::format("at least {} tokens", num_longest_tokens(*vocabulary_, missing))};
+}
+
 /// After some tries by chance: looks at all that are left.
-Result<void> TokenChooser::drop_dead_ends() {
+Result<void> TokenChooser::drop_dead_ends(size_t num_left) {
     for (size_t id = 0; id < logits_.size(); ++id) {
         if (logits_[id] == kForbidden) continue;
         if (is_opening(static_cast<TokenId>(id))) continue;
         HOKKU_CHECK(constraint_->accept(static_cast<TokenId>(id)));
-        if (is_dead_end(static_cast<TokenId>(id))) logits_[id] = kForbidden;
+        if (is_dead_end(static_cast<TokenId>(id)) ||
+            is_too_late(static_cast<TokenId>(id), num_left))
+            logits_[id] = kForbidden;
         constraint_->rollback(1);
     }
     return {};
@@ -286,12 +307,15 @@ Error TokenChooser::contradiction() const {
     return {ErrorCode::bad_argument, std::move(what), names_, "forms that one text can have"};
 }
 
-Result<TokenId> TokenChooser::sample_and_accept() {
+Result<TokenId> TokenChooser::sample_and_accept(size_t num_left) {
     constexpr int kMostTries = 64;
+    bool was_too_late = false;
     for (int tries = 0;; ++tries) {
-        if (tries == kMostTries) HOKKU_CHECK(drop_dead_ends());
+        if (tries == kMostTries) HOKKU_CHECK(drop_dead_ends(num_left));
         const bool is_any_left = std::any_of(logits_.begin(), logits_.end(),
                                              [](float logit) { return logit != kForbidden; });
+        if (tries > 0 && !is_any_left && was_too_late)
+            return too_late(rest_.empty() ? constraint_->missing_text() : rest_, num_left);
         if (tries > 0 && !is_any_left) return contradiction();
         HOKKU_TRY(const TokenId token, sampler_.sample(logits_));
         if (is_opening(token)) {
@@ -300,7 +324,9 @@ Result<TokenId> TokenChooser::sample_and_accept() {
             return token;
         }
         HOKKU_CHECK(constraint_->accept(token));
-        if (is_dead_end(token)) {
+        const bool is_late = is_too_late(token, num_left);
+        if (is_late || is_dead_end(token)) {
+            was_too_late = was_too_late || is_late;
             constraint_->rollback(1);
             logits_[static_cast<size_t>(token)] = kForbidden;
             continue;

@@ -63,10 +63,12 @@ class TokenChooser {
     [[nodiscard]] bool is_opening(TokenId token) const;
     Result<void> insist_on_words(std::span<const float> logits, size_t num_left);
     bool allow_only(std::span<const TokenId> tokens);
-    Result<TokenId> sample_and_accept();
+    Result<TokenId> sample_and_accept(size_t num_left);
     /// Whether the text can go on after the token that was just accepted, or end.
     [[nodiscard]] bool is_dead_end(TokenId token) const;
-    Result<void> drop_dead_ends();
+    [[nodiscard]] bool is_too_late(TokenId token, size_t num_left) const;
+    [[nodiscard]] Error too_late(std::string_view missing, size_t num_left) const;
+    Result<void> drop_dead_ends(size_t num_left);
     [[nodiscard]] Error contradiction() const;
 
     Sampler sampler_;

@@ -273,6 +273,20 @@ TEST_CASE_METHOD(Fixture, "Required words: a model that would end without them w
         CHECK(too_short.error->code == ErrorCode::limit_exceeded);
         CHECK(too_short.error->what.find("\"cat\"") != std::string::npos);
     }
+    SECTION("at the limit, as one that was free takes its place and a space") {
+        control->script = preferring(std::string(1000, 'x'));
+        const GenerationResult first = run_well(require({"cat"}, 4));
+        CHECK(first.text.starts_with("cat"));
+        CHECK(first.tokens.size() == 4);
+        CHECK(run_well(require({"cat"}, 5)).text == "x cat");
+        // Too late for another one once this is "cats".
+        control->script = preferring("a cats, a dog");
+        for (const uint32_t most : {5u, 6u, 7u, 8u, 9u}) {
+            CAPTURE(most);
+            CHECK(run_well(require({"cat"}, most)).text.find("cats") == std::string::npos);
+        }
+        CHECK(run_well(require({"cat"}, 10)).text == "a cats cat");
+    }
     SECTION("a letter behind an inserted word does not make it another one") {
         // After "cat" the model would write an s, then end.
         control->script = preferring("Some cats");

@@ -162,6 +162,12 @@ class FakeLoader : public ModelLoader {
             text->chat_template = std::make_shared<const ChatTemplate>(std::move(parsed).value());
         }
         describe_text(*text, "fake");
+        const auto ends = text->end_tokens.size();
+        text->end_tokens.insert(text->end_tokens.end(), control_->more_end_tokens.begin(),
+                                control_->more_end_tokens.end());
+        std::inplace_merge(text->end_tokens.begin(),
+                           text->end_tokens.begin() + static_cast<ptrdiff_t>(ends),
+                           text->end_tokens.end());
         loaded.info.reply_format = text->reply_format.info();
         loaded.text = std::move(text);
         loaded.info.name = "fake";

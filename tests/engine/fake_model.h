@@ -55,6 +55,7 @@ struct FakeControl {
     uint32_t max_sequences = 4;
     bool add_bos = true;
     std::string chat_template;
+    std::vector<TokenId> more_end_tokens;    ///< Ascending.
     std::chrono::milliseconds step_time{0};  ///< Each step takes so long, in 1 ms "layers".
     std::chrono::milliseconds load_time{0};
     std::function<void(const LoadOptions&)> on_open;

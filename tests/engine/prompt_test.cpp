@@ -34,6 +34,47 @@ GenerationRequest chat_request(std::string content) {
     return request;
 }
 
+/// The fake with gpt-oss's names for three of its control tokens.
+class HarmonyTokenizer final : public Tokenizer {
+  public:
+    Result<std::vector<TokenId>> encode(std::string_view text,
+                                        EncodeOptions options) const override {
+        return fake_->encode(text, options);
+    }
+    Result<std::vector<TokenId>> encode_parts(std::span<const PromptPart> parts, bool add_special,
+                                              const std::stop_token& stop) const override {
+        return fake_->encode_parts(parts, add_special, stop);
+    }
+    std::string decode(std::span<const TokenId> ids, bool keep_special) const override {
+        return fake_->decode(ids, keep_special);
+    }
+    size_t num_tokens() const override { return fake_->num_tokens(); }
+    TokenKind kind(TokenId id) const override { return fake_->kind(id); }
+    std::string token_bytes(TokenId id, bool keep_special) const override {
+        return fake_->token_bytes(id, keep_special);
+    }
+    std::string_view token_text(TokenId id) const override {
+        for (const auto& [name, token] : kNames)
+            if (token == id) return name;
+        return fake_->token_text(id);
+    }
+    std::optional<TokenId> find_token(std::string_view text) const override {
+        for (const auto& [name, token] : kNames)
+            if (text == name) return token;
+        return fake_->find_token(text);
+    }
+    const SpecialTokens& special() const override { return fake_->special(); }
+    std::string_view model_kind() const override { return fake_->model_kind(); }
+    std::string_view pre_tokenizer() const override { return fake_->pre_tokenizer(); }
+    const std::string& warning() const override { return fake_->warning(); }
+
+  private:
+    static constexpr std::pair<const char*, TokenId> kNames[] = {{"<|end|>", fake_token::end},
+                                                                 {"<|return|>", fake_token::eos},
+                                                                 {"<|call|>", fake_token::user}};
+    std::shared_ptr<const Tokenizer> fake_ = make_fake_tokenizer();
+};
+
 using Ids = std::vector<TokenId>;
 using namespace fake_token;
 
@@ -182,4 +223,10 @@ TEST_CASE("prompt: without a budget of thoughts, deep variables are the template
     const auto prompt = make_prompt(request, text);
     REQUIRE(prompt.ok());
     CHECK(text.tokenizer->decode(*prompt, false).starts_with("False"));
+}
+
+TEST_CASE("prompt: gpt-oss's <|end|> closes a message, not the answer", "[engine][quick]") {
+    const auto chat_template = ChatTemplate::parse(kTemplate).value();  // each turn has an <end>
+    CHECK(find_end_tokens(*make_fake_tokenizer(), &chat_template) == Ids{eos, end});
+    CHECK(find_end_tokens(HarmonyTokenizer(), &chat_template) == Ids{eos});
 }

@@ -354,6 +354,18 @@ TEST_CASE_METHOD(Fixture, "Engine: markers that people quote are none of a messa
     CHECK(result.text.empty());
 }
 
+TEST_CASE_METHOD(Fixture, "Engine: what closes a thought is no end of the answer",
+                 "[engine][quick]") {
+    control->script = thinking_on("Hello.");
+    control->more_end_tokens = {'/'};  // in "</think>"
+    GenerationRequest request = chat(R"({"thinks": true})");
+    request.thought_budget_tokens = 3;
+    const GenerationResult result = run(request);
+    CHECK(result.thought == "aaa");
+    CHECK(result.text == "Hello.");
+    CHECK(result.tokens.back() == fake_token::end);
+}
+
 TEST_CASE_METHOD(Fixture, "Engine: continuations of one prompt have thoughts of their own",
                  "[engine][quick]") {
     control->script = thinking_on("Hello.");

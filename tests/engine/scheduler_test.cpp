@@ -211,6 +211,26 @@ TEST_CASE("Scheduler: when blocks run out the newest waits and goes on as if not
     CHECK(driver.results[0]->stats.forward_tokens == 100 + 119);  // the first one never waited
 }
 
+TEST_CASE("Scheduler: who comes later is not let in where a prompt will need the blocks",
+          "[engine][quick]") {
+    auto control = std::make_shared<FakeControl>();
+    control->context_tokens = 256;
+    control->num_kv_blocks = 5;
+    Driver driver(control);
+    // The first prompt and the second take more blocks than there are, its first step few.
+    const uint32_t block = driver.session().kv.block_tokens();
+    std::vector<Tokens> prompts{letters('a', 4 * block - 8), letters('b', 2 * block - 8)};
+    for (const Tokens& prompt : prompts) driver.submit(greedy_request(prompt, 4));
+    driver.step();
+    CHECK(driver.scheduler().num_active() == 1);
+    driver.run();
+    CHECK(driver.scheduler().num_preemptions() == 0);
+    for (size_t i = 0; i < 2; ++i) {
+        CHECK(driver.results[i]->tokens == expected_greedy(prompts[i], 4));
+        CHECK(driver.results[i]->stats.forward_tokens == prompts[i].size() + 3);
+    }
+}
+
 TEST_CASE("Scheduler: one that does not fit beside others still ends with a full context",
           "[engine][quick]") {
     auto control = std::make_shared<FakeControl>();
