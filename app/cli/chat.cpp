@@ -226,7 +226,7 @@ Result<std::optional<std::string>> read_message(bool is_interactive) {
 /// Everything that is said, until it is over.
 int talk(Chat& conversation, const ChatOptions& options, bool is_interactive) {
     if (!options.first.empty()) {
-        write_note("> " + options.first + "\n");
+        write_note("> " + visible_text(options.first) + "\n");
         if (!conversation.handle(options.first)) return kDone;
     }
     while (true) {
@@ -252,6 +252,15 @@ Result<void> open_session(const ChatOptions& options, std::optional<Session>& se
     return {};
 }
 
+/// What the model takes no notice of.
+void warn_of_idle(const ChatOptions& options, const LoadedModel& loaded) {
+    GenerationRequest request;
+    if (!options.system.empty()) request.messages.push_back({"system", options.system});
+    request.messages.push_back({"user", "Hi"});
+    request.thought_budget_tokens = options.thought_budget;
+    warn_of_unseen(request, loaded);
+}
+
 int chat(const ChatOptions& options) {
     Result<SamplingOptions> sampling = sampling_options(options.sampling);
     if (!sampling) return fail_arguments(sampling.error());
@@ -265,6 +274,8 @@ int chat(const ChatOptions& options) {
     if (!loaded) return fail(loaded.error());
     if (Result<void> checked = check_bias(*sampling, loaded->info.num_vocab); !checked)
         return fail_arguments(checked.error());
+    if (Result<void> may = check_chats(loaded->info); !may) return fail(may.error());
+    warn_of_idle(options, *loaded);
     const bool is_interactive = is_terminal(Stream::in);
     if (is_interactive) {
         write_note(title_of(loaded->info) + ". /help lists the commands.\n");
@@ -307,8 +318,9 @@ void add_chat(CLI::App& app, Action& chosen) {
     add_overflow_option(command, options->overflow);
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);
-    command->callback([&chosen, options, cache] {
+    command->callback([&chosen, options, cache, command] {
         check_constraint_usage(options->constraints);
+        warn_of_idle_sampling(*command, options->sampling);
         if (cache->count() > 0 && options->session.empty())
             throw CLI::ValidationError("--session-cache is for --session");
         chosen = [options] { return chat(*options); };

@@ -69,18 +69,15 @@ size_t visible_length(std::string_view text) {
     return is_control ? 0 : length;
 }
 
-/// What the JSON parser says, without its codes and without what it read last in full.
-std::string reason_of(const nlohmann::json::exception& error, bool is_one_line) {
-    constexpr size_t kMaxBytes = 200;
-    std::string text = error.what();
-    const auto drop = [&](std::string_view start) {
-        if (text.starts_with(start)) text.erase(0, start.size());
-    };
-    if (const size_t end = text.find("] "); end != std::string::npos) text.erase(0, end + 2);
-    drop("parse error at ");
-    if (is_one_line) drop("line 1, ");
-    if (text.size() > kMaxBytes) text = text.substr(0, kMaxBytes) + "...";
-    return text;
+/// Where a text stops being JSON, and why, in plain words.
+std::string reason_of(const nlohmann::json::exception& error, std::string_view text) {
+    const auto* place = dynamic_cast<const nlohmann::json::parse_error*>(&error);
+    if (place == nullptr) return "a number is too large";
+    const std::string_view said = error.what();
+    std::string reason = place_of(text, place->byte);
+    if (said.find("unexpected end of input") != std::string_view::npos) reason += ": it ends there";
+    if (said.find("UTF-8") != std::string_view::npos) reason += ": it is not UTF-8";
+    return reason;
 }
 
 /// Fills `unread` anew; false at the end of input.
@@ -116,6 +113,16 @@ bool is_utf8(std::string_view text) {
         text.remove_prefix(length);
     }
     return true;
+}
+
+std::string place_of(std::string_view text, size_t bytes_read) {
+    const std::string_view before =
+        text.substr(0, std::min(text.size(), std::max<size_t>(bytes_read, 1) - 1));
+    const size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
+    const std::string column = "column " + std::to_string(before.size() - line_start + 1);
+    if (text.find('\n') == std::string_view::npos) return column;
+    return "line " + std::to_string(std::count(before.begin(), before.end(), '\n') + 1) + ", " +
+           column;
 }
 
 std::string visible_text(std::string_view text) {
@@ -167,7 +174,9 @@ void write_message(std::string_view text) {
 }
 
 int fail(const Error& error) {
-    const char* origin = error.code == ErrorCode::bad_template ? "chat template: " : "";
+    const bool is_named = error.what.find("chat template") != std::string::npos;
+    const char* origin =
+        error.code == ErrorCode::bad_template && !is_named ? "chat template: " : "";
     write_message(origin + error.message());
     return kFailed;
 }
@@ -236,8 +245,7 @@ Result<void> for_each_stdin_line(
     }
 }
 
-Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where,
-                                          size_t* wrong_at) {
+Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where) {
     // Deeper values than any chat has would overflow the stack of what walks them.
     constexpr int kMaxDepth = 200;
     bool is_too_deep = false;
@@ -251,12 +259,8 @@ Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::stri
         return Error{ErrorCode::bad_format, "JSON is nested too deeply", where,
                      "at most " + std::to_string(kMaxDepth) + " levels"};
     } catch (const nlohmann::json::exception& error) {
-        const auto* place = dynamic_cast<const nlohmann::json::parse_error*>(&error);
-        if (wrong_at != nullptr && place != nullptr) *wrong_at = place->byte;
-        return Error{
-            ErrorCode::bad_format,
-            "not valid JSON: " + reason_of(error, text.find('\n') == std::string_view::npos), where,
-            "one JSON value"};
+        return Error{ErrorCode::bad_format, "not valid JSON: " + reason_of(error, text), where,
+                     "one JSON value"};
     }
 }
 

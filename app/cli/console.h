@@ -48,9 +48,10 @@ Result<void> for_each_stdin_line(
 
 bool is_utf8(std::string_view text);
 
-/// JSON from text given by a user; `where` names it in the error. `wrong_at` is set, if wanted, to
-/// the number of bytes read when the text turned out to be none.
-Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where,
-                                          size_t* wrong_at = nullptr);
+/// "line 2, column 5", both from 1, where reading stopped; "column 5" of a text of one line.
+std::string place_of(std::string_view text, size_t bytes_read);
+
+/// JSON from text given by a user; `where` names it in the error.
+Result<nlohmann::ordered_json> parse_json(std::string_view text, const std::string& where);
 
 }  // namespace hokku::cli

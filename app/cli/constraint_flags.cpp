@@ -9,10 +9,30 @@ namespace hokku::cli {
 
 namespace {
 
+/// What is wrong with a form: of one that was given with the option wrong usage, else of its file.
+Error in_place(Error error, const std::string& place, bool is_file) {
+    error.where = error.where.empty() ? place : place + ", " + error.where;
+    if (!is_file) error.code = ErrorCode::bad_argument;
+    return error;
+}
+
 /// The text itself where it reads like one, else the file of that name.
-Result<std::string> text_or_file(const std::string& given, bool is_text) {
-    if (is_text) return given;
-    return read_input(given);
+Result<ConstraintSpec> text_or_file(ConstraintKind kind, const std::string& given, bool is_text,
+                                    const std::string& option, const char* beginning) {
+    ConstraintSpec spec{.kind = kind, .text = given, .words = {}};
+    if (!is_text) {
+        Result<std::string> text = read_input(given);
+        if (!text) {
+            Error error = text.error();
+            if (error.code == ErrorCode::io)
+                error.expected = option + " FILE, or a text with " + beginning;
+            return error;
+        }
+        spec.text = std::move(*text);
+    }
+    if (Result<void> checked = check_constraint(spec); !checked)
+        return in_place(checked.error(), is_text ? option : given, !is_text);
+    return spec;
 }
 
 bool is_grammar(const std::string& given) {
@@ -53,21 +73,24 @@ void check_constraint_usage(const ConstraintFlags& flags) {
 
 Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flags) {
     std::vector<ConstraintSpec> specs;
-    const auto add = [&](ConstraintKind kind, std::string text) {
-        specs.push_back({.kind = kind, .text = std::move(text), .words = {}});
-    };
     if (!flags.grammar.empty()) {
-        Result<std::string> text = text_or_file(flags.grammar, is_grammar(flags.grammar));
-        if (!text) return text.error();
-        add(ConstraintKind::gbnf, std::move(*text));
+        Result<ConstraintSpec> spec =
+            text_or_file(ConstraintKind::gbnf, flags.grammar, is_grammar(flags.grammar),
+                         "--grammar", "\"root ::=\"");
+        if (!spec) return spec.error();
+        specs.push_back(std::move(*spec));
     }
     if (!flags.json_schema.empty()) {
-        Result<std::string> text = text_or_file(flags.json_schema, is_json(flags.json_schema));
-        if (!text) return text.error();
-        add(ConstraintKind::json_schema, std::move(*text));
+        Result<ConstraintSpec> spec =
+            text_or_file(ConstraintKind::json_schema, flags.json_schema, is_json(flags.json_schema),
+                         "--json-schema", "\"{\" in front");
+        if (!spec) return spec.error();
+        specs.push_back(std::move(*spec));
     }
-    if (flags.json) add(ConstraintKind::json, "");
-    if (!flags.regex.empty()) add(ConstraintKind::regex, flags.regex);
+    if (flags.json) specs.push_back({.kind = ConstraintKind::json, .text = "", .words = {}});
+    const size_t num_checked = specs.size();
+    if (!flags.regex.empty())
+        specs.push_back({.kind = ConstraintKind::regex, .text = flags.regex, .words = {}});
     if (!flags.choices.empty())
         specs.push_back({.kind = ConstraintKind::choice, .text = {}, .words = flags.choices});
     if (!flags.required.empty())
@@ -75,6 +98,16 @@ Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flag
                          .text = {},
                          .words = flags.required,
                          .ignore_case = flags.ignore_case});
+    for (size_t i = num_checked; i < specs.size(); ++i) {
+        const Result<void> checked = check_constraint(specs[i]);
+        if (checked) continue;
+        const ConstraintKind kind = specs[i].kind;
+        return in_place(checked.error(),
+                        kind == ConstraintKind::regex    ? "--regex"
+                        : kind == ConstraintKind::choice ? "--choice"
+                                                         : "--require",
+                        false);
+    }
     return specs;
 }
 

@@ -26,7 +26,8 @@ void add_constraint_flags(CLI::App* command, ConstraintFlags& flags);
 /// Throws what CLI11 reports as wrong usage.
 void check_constraint_usage(const ConstraintFlags& flags);
 
-/// With files read. Errors: those of reading them.
+/// With files read, and looked at before there is a model. Errors: those of reading them;
+/// bad_argument for what was given with an option itself.
 Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flags);
 
 /// Says so on stderr when the text ended before it met the constraints; returns whether it did.

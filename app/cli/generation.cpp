@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "console.h"
+#include "hokku/paths.h"
 #include "terminal.h"
 
 namespace hokku::cli {
@@ -158,6 +159,40 @@ std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, Genera
     }
     loaded.interrupts->on_interrupt(nullptr);
     return all;
+}
+
+Result<void> check_chats(const ModelInfo& info) {
+    if (info.has_chat_template) return {};
+    return Error{ErrorCode::bad_template, "the model has no chat template", path_utf8(info.path),
+                 "hokku run --raw, which continues a text, or a model made for chats"};
+}
+
+void warn_of_unseen(const GenerationRequest& request, const LoadedModel& loaded) {
+    const auto prompt = loaded.engine->tokenize_request(request);
+    const auto is_without = [&](const GenerationRequest& without) {
+        const auto plain = loaded.engine->tokenize_request(without);
+        return prompt && plain && *prompt == *plain;
+    };
+    if (request.tools_json != "null") {
+        GenerationRequest without = request;
+        without.tools_json = "null";
+        if (is_without(without))
+            write_message(
+                "warning: the model's chat template does not know tools: the model is not shown "
+                "them");
+    }
+    if (request.messages.size() > 1 && request.messages.front().role == "system") {
+        GenerationRequest without = request;
+        without.messages.erase(without.messages.begin());
+        if (is_without(without))
+            write_message(
+                "warning: the model's chat template does not know system messages: the model is "
+                "not shown it");
+    }
+    if (request.thought_budget_tokens.value_or(0) > 0 && !loaded.info.reply_format.has_thoughts)
+        write_message(
+            "warning: --thought-budget has no effect: how this model would mark thoughts is not "
+            "known");
 }
 
 bool has_text(const GenerationResult& result) {

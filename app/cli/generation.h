@@ -42,6 +42,12 @@ struct ContinuationOptions {
 std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, GenerationRequest request,
                                                      const ContinuationOptions& options);
 
+/// Errors : bad_template where messages cannot be given to the model.
+Result<void> check_chats(const ModelInfo& info);
+/// Warns on stderr of what the model is not shown, or has no use for, of a request with messages: a
+/// template that does not know it writes the same prompt without.
+void warn_of_unseen(const GenerationRequest& request, const LoadedModel& loaded);
+
 /// False for what was interrupted before its first word, and for thoughts without an answer.
 bool has_text(const GenerationResult& result);
 /// Says so on stderr when there is nothing but a thought.

@@ -18,14 +18,14 @@
 namespace {
 
 /// CLI11 speaks of arguments that were not expected, and of At Most 1.
-std::string in_plain_words(const CLI::ParseError& error) {
+std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
     const std::string message = error.what();
     const std::string name = message.substr(0, message.find(':'));
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-        const size_t last = message.rfind(": ");
-        return last == std::string::npos
-                   ? message
-                   : "no such option or argument: " + message.substr(last + 2);
+        std::string words;
+        for (const std::string& word : app.remaining(true))
+            words += (words.empty() ? "" : " ") + word;
+        return "no such option or argument: " + words;
     }
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return message;
     const std::string_view kReceived = "but received ";
@@ -45,7 +45,7 @@ int report(const CLI::App& app, const CLI::ParseError& error) {
         hokku::cli::write_result(answer.str());
         return hokku::cli::flush_results() ? hokku::cli::kDone : hokku::cli::kFailed;
     }
-    std::string command = "hokku", message = in_plain_words(error);
+    std::string command = "hokku", message = in_plain_words(app, error);
     for (const CLI::App* chosen : app.get_subcommands()) command += " " + chosen->get_name();
     if (app.get_subcommands().empty()) {
         const std::vector<std::string> words = app.remaining();

@@ -144,18 +144,6 @@ Json as_json(const Continuation& continuation, const RunOptions& options,
                              options.num_logprobs ? loaded.engine->tokenizer().get() : nullptr);
 }
 
-/// A template that does not know tools writes the same prompt without them.
-void warn_of_unseen_tools(const GenerationRequest& request, const Engine& engine) {
-    if (request.tools_json == "null") return;
-    GenerationRequest without = request;
-    without.tools_json = "null";
-    const auto prompt = engine.tokenize_request(request);
-    const auto plain = engine.tokenize_request(without);
-    if (prompt && plain && *prompt == *plain)
-        write_message(
-            "warning: the model's chat template does not know tools: the model is not shown them");
-}
-
 /// Of what only the model can tell: ids of tokens.
 Result<void> check_tokens(const RunOptions& options, const GenerationRequest& request,
                           uint32_t num_vocab) {
@@ -248,14 +236,23 @@ int run(const RunOptions& options) {
     Result<GenerationRequest> request = make_request(options);
     if (!request) return fail_arguments(request.error());
     if (!options.prompt_cache.empty() && !options.prompt_cache_ro) {
-        const Result<void> may_write = check_chat_target(path_from_utf8(options.prompt_cache));
+        const std::filesystem::path path = path_from_utf8(options.prompt_cache);
+        const std::filesystem::path folder = path.parent_path();
+        std::error_code error;
+        if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+            return fail({ErrorCode::io, "there is no such folder", path_utf8(folder),
+                         "one that --prompt-cache can write to"});
+        const Result<void> may_write = check_chat_target(path);
         if (!may_write) return fail(may_write.error());
     }
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
     Result<void> checked = check_tokens(options, *request, loaded->info.num_vocab);
     if (!checked) return fail_arguments(checked.error());
-    warn_of_unseen_tools(*request, *loaded->engine);
+    if (!request->messages.empty()) {
+        if (Result<void> may = check_chats(loaded->info); !may) return fail(may.error());
+        warn_of_unseen(*request, *loaded);
+    }
     PromptCache cache(options, *loaded->engine);
     const std::vector<Continuation> all =
         generate_several_to_stdout(*loaded, *request,
@@ -267,8 +264,9 @@ int run(const RunOptions& options) {
         cache.save(*request, {});
         return code;
     }
+    const int code = show_one(options, *loaded, *request, all.front());
     cache.save(*request, all.front().result.tokens);
-    return show_one(options, *loaded, *request, all.front());
+    return code;
 }
 
 /// Throws what CLI11 reports as wrong usage.
@@ -359,8 +357,9 @@ void add_run(CLI::App& app, Action& chosen) {
     add_overflow_option(command, options->overflow);
     add_sampling_flags(command, options->sampling);
     add_constraint_flags(command, options->constraints);
-    command->callback([&chosen, options] {
+    command->callback([&chosen, options, command] {
         check_usage(*options);
+        warn_of_idle_sampling(*command, options->sampling);
         options->model.max_sequences = std::clamp(options->num_continuations, 1u, kMostTogether);
         chosen = [options] { return run(*options); };
     });

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "console.h"
 #include "model_options.h"
 
 namespace hokku::cli {
@@ -150,6 +151,42 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
         ->type_name("hokku|llama.cpp")
         ->check(is_one_of({"hokku", "llama.cpp"}))
         ->group("Sampling");
+}
+
+void warn_of_idle_sampling(const CLI::App& command, const SamplingFlags& flags) {
+    const SamplingOptions& options = flags.options;
+    const auto warn = [&](const char* option, bool is_idle, const char* why) {
+        if (is_idle && command.get_option(option)->count() > 0)
+            write_message(std::string("warning: ") + option + " has no effect " + why);
+    };
+    warn("--dynatemp-exp", options.dynatemp_range == 0.0f, "without --dynatemp-range");
+    warn("--xtc-threshold", options.xtc_probability == 0.0f, "without --xtc-probability");
+    warn("--xtc-probability", options.xtc_threshold > 0.5f, "with --xtc-threshold above 0.5");
+    for (const char* option :
+         {"--dry-base", "--dry-allowed-length", "--dry-last-n", "--dry-breaker"})
+        warn(option, options.dry_multiplier == 0.0f, "without --dry-multiplier");
+    for (const char* option : {"--mirostat-tau", "--mirostat-eta"})
+        warn(option, options.mirostat == 0, "without --mirostat");
+    for (const char* option :
+         {"--top-k", "--top-p", "--min-p", "--typical", "--top-n-sigma", "--xtc-probability"})
+        warn(option, options.mirostat != 0, "with --mirostat");
+    warn("--mirostat", options.mirostat != 0 && options.temperature == 0.0f, "with --temp 0");
+    if (flags.order.empty()) return;
+    const Result<std::vector<SamplerStep>> order = parse_order(flags.order);
+    if (!order) return;  // which is told where the options are read
+    for (const auto& [option, step] :
+         {std::pair("--top-k", SamplerStep::top_k), std::pair("--top-p", SamplerStep::top_p),
+          std::pair("--min-p", SamplerStep::min_p), std::pair("--typical", SamplerStep::typical),
+          std::pair("--top-n-sigma", SamplerStep::top_n_sigma),
+          std::pair("--xtc-probability", SamplerStep::xtc),
+          std::pair("--dry-multiplier", SamplerStep::dry),
+          std::pair("--repeat-penalty", SamplerStep::penalties),
+          std::pair("--frequency-penalty", SamplerStep::penalties),
+          std::pair("--presence-penalty", SamplerStep::penalties),
+          std::pair("--temp", SamplerStep::temperature),
+          std::pair("--dynatemp-range", SamplerStep::temperature)})
+        warn(option, std::find(order->begin(), order->end(), step) == order->end(),
+             "as --samplers leaves its step out");
 }
 
 Result<void> check_bias(const SamplingOptions& options, uint32_t num_vocab) {

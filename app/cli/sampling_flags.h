@@ -24,6 +24,9 @@ struct SamplingFlags {
 
 void add_sampling_flags(CLI::App* command, SamplingFlags& flags);
 
+/// Warns on stderr of options that were given and change nothing beside the others.
+void warn_of_idle_sampling(const CLI::App& command, const SamplingFlags& flags);
+
 /// The options with bias and order read. Errors: bad_argument naming the text at fault.
 Result<SamplingOptions> sampling_options(const SamplingFlags& flags, uint32_t num_seeds = 1);
 /// What only the model can tell. Errors: bad_argument naming the option.

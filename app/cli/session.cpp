@@ -104,15 +104,6 @@ Result<Conversation> as_conversation(const Json& json, const fs::path& path) {
     return conversation;
 }
 
-/// Line and column where the text stops being JSON, both from 1.
-std::string place_of(std::string_view text, size_t bytes_read) {
-    const std::string_view before =
-        text.substr(0, std::min(text.size(), std::max<size_t>(bytes_read, 1) - 1));
-    const size_t line_start = before.rfind('\n') + 1;  // 0 where there is none
-    return "line " + std::to_string(std::count(before.begin(), before.end(), '\n') + 1) +
-           ", column " + std::to_string(before.size() - line_start + 1);
-}
-
 }  // namespace
 
 void Conversation::add(ChatMessage message) {
@@ -190,11 +181,8 @@ Result<std::optional<Conversation>> Session::load() const {
     Result<std::string> text = read_file(file_);
     if (!text) return text.error();
     if (text->empty()) return wrong_file(file_, "the file is empty");
-    size_t bytes_read = 0;
-    Result<Json> json = parse_json(*text, path_utf8(file_), &bytes_read);
-    if (!json && bytes_read == 0) return wrong_file(file_, json.error().what);
-    if (!json)
-        return wrong_file(file_, "it is not JSON from " + place_of(*text, bytes_read) + " on");
+    Result<Json> json = parse_json(*text, path_utf8(file_));
+    if (!json) return wrong_file(file_, json.error().what);
     Result<Conversation> conversation = as_conversation(*json, file_);
     if (!conversation) return conversation.error();
     return std::optional<Conversation>(std::move(*conversation));

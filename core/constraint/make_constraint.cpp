@@ -52,14 +52,28 @@ Result<ExprId> parse_text(const ConstraintSpec& spec, Expressions& out) {
     return Error{ErrorCode::bad_argument, "an unknown kind of constraint", "", ""};
 }
 
-Result<RuleId> parse(const ConstraintSpec& spec, const ConstraintVocabulary& vocabulary,
+Result<RuleId> parse(const ConstraintSpec& spec, const ConstraintVocabulary* vocabulary,
                      Expressions& out) {
     if (spec.kind == ConstraintKind::gbnf)
-        return constraint::parse_gbnf(without_byte_order_mark(spec.text), &vocabulary, out);
+        return constraint::parse_gbnf(without_byte_order_mark(spec.text), vocabulary, out);
     const RuleId root = out.add_rule("text");
     HOKKU_TRY(const ExprId body, parse_text(spec, out));
     out.set_body(root, body);
     return root;
+}
+
+/// The parsers name what they do not follow.
+Error in_words(Error error) {
+    if (error.code == ErrorCode::unsupported) error.what += " is not supported";
+    return error;
+}
+
+Result<std::shared_ptr<const constraint::Grammar>> make_grammar(
+    const ConstraintSpec& spec, const ConstraintVocabulary* vocabulary) {
+    Expressions expressions;
+    const Result<RuleId> root = parse(spec, vocabulary, expressions);
+    if (!root.ok()) return in_words(root.error());
+    return constraint::compile_grammar(expressions, *root);
 }
 
 }  // namespace
@@ -69,10 +83,20 @@ Result<std::unique_ptr<Constraint>> make_constraint(
     if (spec.kind == ConstraintKind::required_words)
         return constraint::RequiredWords::create(spec.words, spec.ignore_case,
                                                  std::move(vocabulary));
-    Expressions expressions;
-    HOKKU_TRY(const RuleId root, parse(spec, *vocabulary, expressions));
-    HOKKU_TRY(auto grammar, constraint::compile_grammar(expressions, root));
+    HOKKU_TRY(auto grammar, make_grammar(spec, vocabulary.get()));
     return constraint::GrammarConstraint::create(std::move(grammar), std::move(vocabulary));
+}
+
+Result<void> check_constraint(const ConstraintSpec& spec) {
+    if (spec.kind == ConstraintKind::required_words) {
+        const auto words = constraint::RequiredWords::create(spec.words, spec.ignore_case, nullptr);
+        return words.ok() ? Result<void>() : words.error();
+    }
+    const auto grammar = make_grammar(spec, nullptr);
+    // All that a grammar may hold and cannot be told without a vocabulary are tokens by name.
+    const bool names_token = spec.kind == ConstraintKind::gbnf && !grammar.ok() &&
+                             grammar.error().code == ErrorCode::unsupported;
+    return grammar.ok() || names_token ? Result<void>() : grammar.error();
 }
 
 }  // namespace hokku

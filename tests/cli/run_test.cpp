@@ -286,8 +286,8 @@ TEST_CASE("hokku run: an answer has the form that was asked for, or the command 
     CHECK(json::parse(cut.out)["meets_constraints"] == false);
     CHECK(cut.err.find("(length)") != std::string::npos);
     const HokkuRun wrong = run({"--grammar", "root ::= ["});
-    CHECK(wrong.status == 1);
-    CHECK(wrong.err.find("line 1") != std::string::npos);
+    CHECK(wrong.status == 2);
+    CHECK(wrong.err.find("--grammar, grammar, line 1") != std::string::npos);
     CHECK(run({"--choice", "one", "--choice", "two", "--num", "3", "--json"}).status == 0);
 }
 
@@ -436,4 +436,68 @@ TEST_CASE("hokku run: a model's call is told as JSON", "[cli][model]") {
     const json result = json::parse(run_hokku(with_json).out);
     CHECK(result["tool_calls"][0] == line["tool_call"]);
     CHECK(result["text"] == "");
+}
+
+TEST_CASE("hokku run: a form that is none is told before there is a model", "[cli][quick]") {
+    const hokku::testing::ScratchFolder folder;
+    hokku::testing::write_file(folder / "s.json", R"({"type": "string", "not": {}})");
+    hokku::testing::write_file(folder / "g.gbnf", "root = 1");
+    const std::string schema = (folder / "s.json").string(), grammar = (folder / "g.gbnf").string();
+    struct Case {
+        std::string option, value;
+        int status;
+        std::string words;
+    };
+    for (const Case& c :
+         {Case{"--regex", "[", 2, "(--regex, pattern, line 1, column 1)"},
+          Case{"--regex", "(?=a)b", 2, "a group \"(?=\" is not supported (--regex"},
+          Case{"--regex", R"(\bcat)", 2, R"("\b" is not supported)"},
+          Case{"--json-schema", R"({"type": "foo"})", 2, "(--json-schema, #/type)"},
+          Case{"--json-schema", schema, 1, "keyword \"not\" is not supported (" + schema},
+          Case{"--grammar", grammar, 1, grammar + ", grammar, line 1"},
+          Case{"--grammar", "no-such-file", 1, "a text with \"root ::=\""},
+          Case{"--require", "\xff", 2, "--require"}}) {
+        CAPTURE(c.option, c.value);
+        const HokkuRun run =
+            run_hokku({"run", "-m", "no-such-model", "-p", "x", c.option, c.value});
+        INFO(run.err);
+        CHECK(run.status == c.status);
+        CHECK(run.err.find(c.words) != std::string::npos);
+    }
+    // What only the vocabulary tells is left to the model.
+    const HokkuRun token =
+        run_hokku({"run", "-m", "no-such-model", "-p", "x", "--grammar", "root ::= <[5]>"});
+    CHECK(token.err.find("no-such-model") != std::string::npos);
+}
+
+TEST_CASE("hokku run: what a model takes no notice of is said", "[cli][quick]") {
+    const hokku::testing::ScratchFolder folder;
+    auto writer = hokku::testing::make_tiny_llama();
+    writer.set_string("tokenizer.chat_template",
+                      "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}"
+                      "{% endfor %}");
+    writer.write(folder / "plain.gguf");
+    writer.remove("tokenizer.chat_template");
+    writer.write(folder / "none.gguf");
+    hokku::testing::write_file(folder / "tools.json",
+                               R"([{"type": "function", "function": {"name": "f"}}])");
+    const HokkuRun run =
+        run_hokku({"run", "-m", (folder / "plain.gguf").string(), "-p", "a", "-n", "2", "--system",
+                   "b", "--tools", (folder / "tools.json").string(), "--thought-budget", "5"});
+    INFO(run.err);
+    CHECK(run.status == 0);
+    for (const char* words : {"template does not know tools", "not know system messages",
+                              "--thought-budget has no effect"})
+        CHECK(run.err.find(words) != std::string::npos);
+    const HokkuRun chat = run_hokku(
+        {"chat", "-m", (folder / "plain.gguf").string(), "-n", "2", "--system", "b"}, {.text = ""});
+    CHECK(chat.err.find("not know system messages") != std::string::npos);
+    for (const std::string command : {"run", "chat"}) {
+        const HokkuRun none = run_hokku({command, "-m", (folder / "none.gguf").string(),
+                                         command == "run" ? "-p" : "--first", "hi"});
+        INFO(none.err);
+        CHECK(none.status == 1);
+        CHECK(none.err.find("hokku: the model has no chat template (") != std::string::npos);
+        CHECK(none.err.find("hokku run --raw") != std::string::npos);
+    }
 }

@@ -107,7 +107,7 @@ TEST_CASE("hokku chat --session: names and files that are none", "[cli][quick]")
     // What the file holds, and what the message must say of it.
     const std::vector<std::pair<std::string, std::string>> files = {
         {"", "the file is empty"},
-        {"{", "line 1, column 2"},
+        {"{", "not valid JSON: column 2"},
         {"{\n \"messages\": [\n  x]}", "line 3, column 3"},
         {"[]", "\"messages\""},
         {"{}", "\"messages\""},
@@ -212,8 +212,7 @@ TEST_CASE("hokku chat --session: a message that was not answered is not lost", "
     CHECK(kept["messages"][0]["content"] == "one\n\ntwo");
     // An answer that fails changes nothing.
     const std::string before = read_all(home.conversation("a"));
-    CHECK(home.chat("/again\n", "a", {"-c", "64", "--overflow", "stop", "--regex", "["}).status ==
-          1);
+    CHECK(home.chat("/again\n", "a", {"-c", "64", "--regex", "a", "--choice", "b"}).status == 1);
     CHECK(read_all(home.conversation("a")) == before);
 }
 
@@ -279,6 +278,11 @@ TEST_CASE("hokku run --prompt-cache: what is no saved chat is refused and stays"
         CHECK(read_all(file) == "precious");
         fs::remove(file);
     }
+    const HokkuRun nowhere = run_hokku({"run", "-m", "no-such-model", "-p", "x", "--prompt-cache",
+                                        (home.folder / "no" / "x.kv").string()});
+    CHECK(nowhere.status == 1);
+    CHECK(nowhere.err.find("there is no such folder (" + (home.folder / "no").string()) !=
+          std::string::npos);
     std::ofstream(path) << "precious";
     CHECK(run({"--prompt-cache-ro"}).status == 0);
     CHECK(read_all(path) == "precious");
@@ -320,6 +324,29 @@ TEST_CASE("hokku chat --overflow: says what is left out, and keeps the rest", "[
     const HokkuRun roomy = home.chat(lines, "d", {"-c", "256"});
     CHECK(grown.out == roomy.out);
     CHECK(chat("forget", "e").status == 2);
+
+    // Beside what stays there is no room for a summary: that is said.
+    const HokkuRun summarised = chat("summarise", "f");
+    INFO(summarised.err);
+    CHECK(summarised.status == 0);
+    CHECK((summarised.err.find("left out, without a summary") != std::string::npos ||
+           summarised.err.find("summarised: ") != std::string::npos));
+}
+
+TEST_CASE("hokku chat: says whether a chat goes on whose context is full", "[cli][quick]") {
+    const Home home;
+    const auto chat = [&](const std::string& how) {
+        // Never ends by itself: 260 is the end.
+        return run_hokku({"chat", "-m", (home.folder / "tiny.gguf").string(), "-c", "64",
+                          "--logit-bias", "260=-inf", "--overflow", how},
+                         {.text = "one\ntwo\n", .home = home.folder.path().string()});
+    };
+    const HokkuRun dropping = chat("drop_oldest"), stopping = chat("stop");
+    CHECK(dropping.err.find("cut off where the context is full; the chat goes on") !=
+          std::string::npos);
+    CHECK(dropping.err.find("/reset") == std::string::npos);
+    CHECK(stopping.err.find("the context is full; /reset starts a new conversation") !=
+          std::string::npos);
 }
 
 TEST_CASE("hokku run --overflow grow: writes to the end of the model's own context",

@@ -226,6 +226,7 @@ TEST_CASE("hokku: options that would say nothing, and messages in plain words", 
         {{"run", "-p", "x", "--overflow", "summarise"}, "are for chat"},
         {{"run", "-p", "x", "-n", "8", "-n", "2"}, "--max-tokens is given 2 times"},
         {{"run", "-p", "x", "surplus"}, "no such option or argument: surplus"},
+        {{"run", "-p", "x", "--device", "0"}, "no such option or argument: --device 0"},
         {{"run", "-p", "x", "--kv-type", "q4_0"}, "\"q4_0\" is none of f32, f16, q8_0"},
         {{"run", "-p", "x", "--overflow", "forget"}, "is none of stop, drop_oldest"},
         {{"run", "-p", "x", "--repeat-penalty", "0"}, "from 0.001 to 1000000"},
@@ -280,4 +281,32 @@ TEST_CASE("hokku run --tools: each tool is one, with a name of its own", "[cli][
         CHECK(run.status == 1);
         CHECK(run.err.find(words) != std::string::npos);
     }
+}
+
+TEST_CASE("hokku: options that change nothing beside the others are named", "[cli][quick]") {
+    const ScratchFolder folder;
+    hokku::testing::make_tiny_llama().write(folder / "tiny.gguf");
+    const std::string model = (folder / "tiny.gguf").string();
+    const std::vector<std::pair<std::vector<std::string>, std::string>> idle = {
+        {{"--dry-base", "2"}, "--dry-base has no effect without --dry-multiplier"},
+        {{"--xtc-threshold", "0.2"}, "--xtc-threshold has no effect without --xtc-probability"},
+        {{"--xtc-probability", "1", "--xtc-threshold", "0.6"}, "--xtc-probability has no effect"},
+        {{"--dynatemp-exp", "2"}, "without --dynatemp-range"},
+        {{"--mirostat-tau", "2"}, "without --mirostat"},
+        {{"--mirostat", "2", "--top-k", "5"}, "--top-k has no effect with --mirostat"},
+        {{"--samplers", "temp", "--top-k", "5"}, "--top-k has no effect as --samplers leaves"},
+        {{"--samplers", "top_k", "--temp", "1"}, "--temp has no effect"}};
+    for (const auto& [options, words] : idle) {
+        std::vector<std::string> arguments = {"run", "-m", model, "--tokens", "1", "-n", "1"};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        const HokkuRun run = run_hokku(arguments);
+        INFO(run.err);
+        CHECK(run.status == 0);
+        CHECK(run.err.find("warning: ") != std::string::npos);
+        CHECK(run.err.find(words) != std::string::npos);
+    }
+    const HokkuRun sound = run_hokku({"run", "-m", model, "--tokens", "1", "-n", "1", "--top-k",
+                                      "5", "--dry-multiplier", "1", "--dry-base", "2", "--samplers",
+                                      "dry,top_k,temp", "--temp", "0.5"});
+    CHECK(sound.err.find("warning") == std::string::npos);
 }

@@ -351,7 +351,7 @@ class GbnfParser {
         if (!is_negated && vocabulary_->ends_generation(*id))
             return source_.error(pos,
                                  fmt::format("token {} ends the generation", to_printable(text)),
-                                 "the end of rule \"root\" instead", ErrorCode::unsupported);
+                                 "the end of rule \"root\" instead");
         return out_.token(static_cast<uint32_t>(*id), is_negated);
     }
 

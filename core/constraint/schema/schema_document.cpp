@@ -64,8 +64,7 @@ Result<void> check_numbers(std::string_view text) {
             const auto meant = parse_decimal(written);
             const auto kept = parse_decimal(Json::parse(written, nullptr, false).dump());
             if (written.size() > 15 && meant != kept)
-                return Error{ErrorCode::unsupported,
-                             "the digits of a number cannot be kept: " + to_printable(written, 60),
+                return Error{ErrorCode::unsupported, "the number " + to_printable(written, 60),
                              SourceText(text, "schema").place(i),
                              "whole numbers from -9223372036854775808 to 18446744073709551615, and "
                              "others of at most 17 digits"};

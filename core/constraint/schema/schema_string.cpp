@@ -51,8 +51,8 @@ Result<SchemaCompiler::StringRules> SchemaCompiler::string_rules(const Members& 
             const auto pattern =
                 format_pattern(format->is_string() ? format->get<std::string>() : format->dump());
             if (!pattern)
-                return Error{ErrorCode::unsupported, "format " + format->dump(), at(ref, "format"),
-                             "one of " + known_formats()};
+                return Error{ErrorCode::unsupported, "the format " + format->dump(),
+                             at(ref, "format"), "one of " + known_formats()};
             if (!pattern->empty()) {
                 rules.patterns.emplace_back(ref, *pattern);
                 rules.is_whole.push_back(true);

@@ -137,6 +137,9 @@ struct ConstraintSpec {
 Result<std::unique_ptr<Constraint>> make_constraint(
     const ConstraintSpec& spec, std::shared_ptr<const ConstraintVocabulary> vocabulary);
 
+/// What make_constraint() would refuse, as far as it can be told before there is a model.
+Result<void> check_constraint(const ConstraintSpec& spec);
+
 /// A constraint that allows what each of the parts allows.
 ///
 /// Needs  : at least one part; all over the same vocabulary.
