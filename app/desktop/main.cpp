@@ -2,6 +2,7 @@
 // The desktop program: finds its folders, opens the store and the engine, shows the window.
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QFile>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QTimer>
@@ -56,6 +57,8 @@ int main(int argc, char** argv) {
 
     auto folders = AppFolders::find(parser.isSet(portable));
     if (!folders.ok()) return fail(errorText(folders.error()));
+    // The engine looks for models by their names there, too.
+    if (folders->isPortable) qputenv("HOKKU_HOME", QFile::encodeName(folders->data));
     QStringList files;
     for (const QString& file : parser.positionalArguments())
         files.append(QFileInfo(file).absoluteFilePath());

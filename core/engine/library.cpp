@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/executable_path.h"
 #include "base/path_text.h"
 #include "base/try.h"
+#include "gguf/gguf_file.h"
+#include "model/model.h"
 
 namespace hokku {
 
@@ -137,6 +140,14 @@ Result<fs::path> resolve_model(std::string_view name_or_path) {
     HOKKU_TRY(const fs::path folder, library_folder());
     return Error{ErrorCode::io, "there is no such file and no such model in " + path_text(folder),
                  name, models.empty() ? "a path to a .gguf file" : "one of " + listing_of(models)};
+}
+
+Result<void> check_model(const std::filesystem::path& path) {
+    HOKKU_TRY(GgufFile file, GgufFile::open(path));
+    auto shared = std::make_shared<const GgufFile>(std::move(file));
+    HOKKU_TRY(const Model model, Model::load(std::move(shared)));
+    static_cast<void>(model);
+    return {};
 }
 
 }  // namespace hokku

@@ -21,13 +21,6 @@
 #include "settings/settings_page.h"
 
 namespace hokku::desktop {
-namespace {
-
-/// Below this width the sidebar gives way to the conversation.
-constexpr int kNarrowWidth = 640;
-constexpr int kSidebarWidth = 264;
-
-}  // namespace
 
 MainWindow::MainWindow(const MainWindowParts& parts)
     : m_parts(parts),
@@ -45,6 +38,7 @@ MainWindow::MainWindow(const MainWindowParts& parts)
       m_tray(parts.settings),
       m_notifier(*this),
       m_replyWatch(m_session, parts.settings, m_notifier),
+      m_floating(*this, *m_splitter, *m_sidebar),
       m_state(*this, *m_splitter, *m_sidebar, parts.settings) {
     setAcceptDrops(true);
     setMinimumSize(360, 420);
@@ -57,10 +51,10 @@ MainWindow::MainWindow(const MainWindowParts& parts)
     resize(1080, 760);
     m_state.restore();
     newChat(false);
-    for (const QString& problem : m_presets.problems()) m_chatPage->showNotice(problem);
-    if (!parts.store.notice().isEmpty()) m_chatPage->showNotice(parts.store.notice());
+    for (const NoticeWords& problem : m_presets.problems()) m_chatPage->showNotice(problem);
+    if (parts.store.notice()) m_chatPage->showNotice(parts.store.notice());
     connect(&parts.store, &ChatStore::noticed, m_chatPage,
-            [this](const QString& text) { m_chatPage->showNotice(text); });
+            [this](const NoticeWords& words) { m_chatPage->showNotice(words); });
 }
 
 void MainWindow::build() {
@@ -80,7 +74,7 @@ void MainWindow::build() {
     m_splitter->setStretchFactor(1, 1);
     m_splitter->setHandleWidth(1);
     m_splitter->setChildrenCollapsible(false);
-    m_splitter->setSizes({kSidebarWidth, 1000});
+    m_splitter->setSizes({FloatingSidebar::kUsualWidth, 1000});
     setCentralWidget(m_splitter);
 }
 
@@ -116,8 +110,10 @@ void MainWindow::offerModel(const QString& kept) {
 void MainWindow::reportFailure(const QString& name, const Error& error) {
     m_chatPage->showNotice(
         [name, error] {
-            return name.isEmpty() ? tr("No model can be loaded: %1").arg(errorText(error))
-                                  : tr("%1 cannot be loaded: %2").arg(name, errorText(error));
+            if (!name.isEmpty()) return tr("%1 cannot be loaded: %2").arg(name, errorText(error));
+            return error.code == ErrorCode::io
+                       ? tr("No model was found. Add a model file, or download one.")
+                       : tr("No model can be loaded: %1").arg(errorText(error));
         },
         {{[] { return tr("Choose another"); }, {}, [this] { showPage(m_modelsPage); }}});
 }
@@ -131,8 +127,9 @@ void MainWindow::openFile(const QString& path) {
     QFile file(path);
     constexpr qint64 kMostBytes = 256 * 1024;
     if (!file.open(QIODevice::ReadOnly) || file.size() > kMostBytes) {
-        m_chatPage->showNotice(
-            tr("%1 is not a model (.gguf) and not a short text.").arg(QFileInfo(path).fileName()));
+        m_chatPage->showNotice([name = QFileInfo(path).fileName()] {
+            return tr("%1 is not a model (.gguf) and not a short text.").arg(name);
+        });
         return;
     }
     m_chatPage->insertIntoComposer(QString::fromUtf8(file.readAll()));
@@ -146,7 +143,7 @@ void MainWindow::openChat(ChatId id) {
     showTitle();
     const QString& model = m_session.record().modelPath;
     offerModel(model.isEmpty() ? m_presetControl->current().modelPath : model);
-    if (m_isNarrow) m_sidebar->hide();
+    if (m_floating.isFloating()) m_sidebar->hide();
     showPage(m_chatPage);
 }
 
@@ -210,7 +207,7 @@ void MainWindow::quit() {
 
 void MainWindow::setSidebarShown(bool isShown) {
     // In a narrow window it comes and goes, and that is not remembered.
-    if (m_isNarrow) return m_sidebar->setVisible(isShown);
+    if (m_floating.isFloating()) return m_sidebar->setVisible(isShown);
     m_state.setSidebarShown(isShown);
 }
 
@@ -226,9 +223,10 @@ void MainWindow::dropEvent(QDropEvent* event) {
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
-    const bool isNarrow = width() < kNarrowWidth;
-    if (isNarrow != m_isNarrow) m_sidebar->setVisible(!isNarrow && m_state.isSidebarShown());
-    m_isNarrow = isNarrow;
+    const bool isNarrow = width() < FloatingSidebar::kNarrowWindow;
+    if (isNarrow == m_floating.isFloating()) return;
+    m_floating.setFloating(isNarrow);
+    m_sidebar->setVisible(!isNarrow && m_state.isSidebarShown());
 }
 
 void MainWindow::changeEvent(QEvent* event) {

@@ -5,6 +5,7 @@
 #include <QMainWindow>
 #include <memory>
 
+#include "application/floating_sidebar.h"
 #include "application/model_control.h"
 #include "application/preset_control.h"
 #include "application/reply_watch.h"
@@ -95,9 +96,9 @@ class MainWindow : public QMainWindow {
     Tray m_tray;
     Notifier m_notifier;
     ReplyWatch m_replyWatch;
+    FloatingSidebar m_floating;
     WindowState m_state;
     bool m_isQuitting = false;
-    bool m_isNarrow = false;
 };
 
 }  // namespace hokku::desktop

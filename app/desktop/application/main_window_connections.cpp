@@ -32,6 +32,10 @@ void MainWindow::addShortcuts() {
     add(QKeySequence(Qt::CTRL | Qt::Key_B), [this] { setSidebarShown(!m_sidebar->isVisible()); });
     add(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), [this] { m_chatPage->copyLastReply(); });
     add(QKeySequence(Qt::Key_Escape), [this] {
+        if (m_floating.isFloating() && m_sidebar->isVisible()) {
+            m_sidebar->hide();
+            return m_chatPage->focusComposer();
+        }
         if (m_session.isBusy()) return m_session.stop();
         if (m_parts.generator.isLoading()) return m_parts.generator.cancelLoad();
         showPage(m_chatPage);
@@ -94,7 +98,7 @@ void MainWindow::connectPages() {
                 m_chatPage->showNotice([title] { return tr("Deleted: %1").arg(title); },
                                        {{[] { return tr("Undo"); }, {}, undo}});
             });
-    const auto notice = [this](const QString& text) { m_chatPage->showNotice(text); };
+    const auto notice = [this](const NoticeWords& words) { m_chatPage->showNotice(words); };
     connect(m_sidebar, &Sidebar::noticed, this, notice);
     connect(m_modelsPage, &ModelsPage::noticed, this, notice);
     connect(m_settingsPage, &SettingsPage::noticed, this, notice);

@@ -34,8 +34,9 @@ void WindowState::restore() {
 void WindowState::save() {
     m_timer.stop();
     m_settings.setValue(kGeometry, m_window.saveGeometry());
-    // Hidden, it has no width to be remembered.
-    if (m_sidebar.isVisibleTo(&m_window)) m_settings.setValue(kSplitter, m_splitter.saveState());
+    // Hidden or above the rest, it has no width to be remembered.
+    const bool isBeside = m_splitter.indexOf(&m_sidebar) >= 0 && m_sidebar.isVisibleTo(&m_window);
+    if (isBeside) m_settings.setValue(kSplitter, m_splitter.saveState());
 }
 
 void WindowState::setSidebarShown(bool isShown) {

@@ -106,7 +106,7 @@ void ChatPage::connectSession() {
     connect(&m_session, &ChatSession::contextChanged, m_budgetTimer, qOverload<>(&QTimer::start));
     connect(&m_session, &ChatSession::contextFull, this, &ChatPage::offerOverflow);
     connect(&m_session, &ChatSession::noticed, this,
-            [this](const QString& text) { showNotice(text); });
+            [this](const NoticeWords& words) { showNotice(words); });
     connect(&m_session, &ChatSession::removed, this, [this](const QString& what) {
         showNotice([what] { return tr("Deleted: %1").arg(what); },
                    {{[] { return tr("Undo"); }, {}, [this] { m_session.undoRemove(); }}});
@@ -150,10 +150,6 @@ void ChatPage::setIsStarterModel(bool isStarter) {
 void ChatPage::showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions) {
     m_notice->show(text, actions);
     m_announcer->say(text());
-}
-
-void ChatPage::showNotice(const QString& text) {
-    showNotice([text] { return text; });
 }
 
 void ChatPage::writeStatus() {

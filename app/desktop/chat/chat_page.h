@@ -28,7 +28,6 @@ class ChatPage : public QWidget {
     /// The starter model says in one line that there are larger ones.
     void setIsStarterModel(bool isStarter);
     void showNotice(const NoticeWords& text, const QVector<NoticeAction>& actions = {});
-    void showNotice(const QString& text);
     void focusComposer();
     void insertIntoComposer(const QString& text);
     [[nodiscard]] ChatView& view() { return *m_view; }

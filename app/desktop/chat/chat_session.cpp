@@ -51,7 +51,7 @@ void ChatSession::open(ChatStore& store, ChatId id) {
 }
 
 void ChatSession::report(const Error& error) {
-    emit noticed(errorText(error));
+    emit noticed([error] { return errorText(error); });
 }
 
 // ---- what is there

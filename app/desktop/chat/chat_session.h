@@ -14,6 +14,7 @@
 #include "chat/transcript.h"
 #include "conversations/chat_store.h"
 #include "hokku/qt/generator.h"
+#include "look/notice_words.h"
 
 namespace hokku::desktop {
 
@@ -85,7 +86,7 @@ class ChatSession : public QObject {
     void contextFull(const QString& reason);
     void removed(const QString& what);
     /// Something that the person has to know (a disk that is full, turns that were left out).
-    void noticed(const QString& text);
+    void noticed(const hokku::desktop::NoticeWords& words);
 
   private:
     void connectGenerator();

@@ -13,6 +13,12 @@
 #include "look/theme.h"
 
 namespace hokku::desktop {
+namespace {
+
+/// Beside buttons the text is at least so wide.
+constexpr int kLeastText = 280;
+
+}  // namespace
 
 NoticeBar::NoticeBar(QWidget* parent)
     : QFrame(parent),
@@ -23,6 +29,8 @@ NoticeBar::NoticeBar(QWidget* parent)
     setObjectName(QStringLiteral("notice"));
     m_text->setObjectName(QStringLiteral("noticeText"));
     m_text->setWordWrap(true);
+    // It has what the buttons leave.
+    m_text->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_text->setTextFormat(Qt::PlainText);
     m_close->setObjectName(QStringLiteral("noticeClose"));
     m_layout->setContentsMargins(2 * kGrid, kGrid, kGrid, kGrid);
@@ -54,10 +62,9 @@ void NoticeBar::show(const NoticeWords& text, const QVector<NoticeAction>& actio
         });
         m_actionButtons.append(button);
     }
-    // Several choices stand below the text.
-    m_layout->setDirection(actions.size() > 1 ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
     retranslate();
     QFrame::show();
+    arrange();
 }
 
 void NoticeBar::dismiss() {
@@ -65,6 +72,18 @@ void NoticeBar::dismiss() {
     const bool hasFocusWithin = isAncestorOf(QApplication::focusWidget());
     if (hasFocusWithin) emit focusReleased();
     hide();
+}
+
+/// Several choices stand below the text, also one where it is narrow.
+void NoticeBar::arrange() {
+    const bool isBelow =
+        m_actions.size() > 1 || width() < m_buttons->sizeHint().width() + kLeastText;
+    m_layout->setDirection(isBelow ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+}
+
+void NoticeBar::resizeEvent(QResizeEvent* event) {
+    QFrame::resizeEvent(event);
+    arrange();
 }
 
 void NoticeBar::changeEvent(QEvent* event) {
@@ -81,6 +100,7 @@ void NoticeBar::retranslate() {
         m_actionButtons[i]->setAccessibleDescription(help);
     }
     m_close->setText(tr("Dismiss"));
+    arrange();
 }
 
 }  // namespace hokku::desktop

@@ -6,6 +6,8 @@
 #include <QVector>
 #include <functional>
 
+#include "look/notice_words.h"
+
 class QBoxLayout;
 class QLabel;
 class QPushButton;
@@ -13,9 +15,6 @@ class QPushButton;
 namespace hokku::desktop {
 
 class FlowLayout;
-
-/// NoticeWords that are asked for again when the language changes.
-using NoticeWords = std::function<QString()>;
 
 struct NoticeAction {
     NoticeWords text;
@@ -38,9 +37,11 @@ class NoticeBar : public QFrame {
 
   protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
     void retranslate();
+    void arrange();
 
     QLabel* m_text;
     QBoxLayout* m_layout;

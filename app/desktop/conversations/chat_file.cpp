@@ -55,6 +55,22 @@ QString upsert(const QString& table, const QString& columns) {
         .arg(table, columns, updates.join(QStringLiteral(", ")));
 }
 
+QString delayText() {
+    return Words::tr(
+        "You can go on; what is new is kept in memory, and stored as "
+        "soon as that is possible.");
+}
+
+QString lossText() {
+    return Words::tr(
+        "The file is left as it is. You can go on, but what is new is "
+        "lost when Hokku is closed.");
+}
+
+QString withRest(const QString& text, const QString& rest) {
+    return text + QLatin1Char(' ') + rest;
+}
+
 /// The highest id of a table; 0 for none.
 Result<qint64> lastId(const Database& database, const char* table) {
     Result<QSqlQuery> rows =
@@ -94,16 +110,13 @@ Result<void> ChatFile::openFile() {
 }
 
 /// Why the file cannot be written, for people.
-QString ChatFile::explain(const Error& error) const {
-    const QString until = Words::tr(
-        "You can go on; what is new is kept in memory, and stored as "
-        "soon as that is possible.");
-    const QString lost = Words::tr(
-        "The file is left as it is. You can go on, but what is new is "
-        "lost when Hokku is closed.");
+NoticeWords ChatFile::explain(const Error& error) const {
     if (error.code == ErrorCode::unsupported)
-        return Words::tr("The conversations were written by a newer version of Hokku.") +
-               QLatin1Char(' ') + lost;
+        return [] {
+            return withRest(
+                Words::tr("The conversations were written by a newer version of Hokku."),
+                lossText());
+        };
     StorageProblem problem = storageProblem(error);
     // SQLite does not always say why it could not make a file larger.
     constexpr qint64 kLeastBytes = 256 * 1024;
@@ -113,17 +126,25 @@ QString ChatFile::explain(const Error& error) const {
         problem = StorageProblem::full;
     switch (problem) {
         case StorageProblem::full:
-            return Words::tr("The disk is full: the conversations cannot be stored.") +
-                   QLatin1Char(' ') + until;
+            return [] {
+                return withRest(Words::tr("The disk is full: the conversations cannot be stored."),
+                                delayText());
+            };
         case StorageProblem::damaged:
-            return Words::tr("The file of the conversations is damaged (%1).").arg(m_path) +
-                   QLatin1Char(' ') + lost;
+            return [path = m_path] {
+                return withRest(
+                    Words::tr("The file of the conversations is damaged (%1).").arg(path),
+                    lossText());
+            };
         case StorageProblem::notWritable:
         case StorageProblem::none:
             break;
     }
-    return Words::tr("The conversations cannot be stored: %1 cannot be written.").arg(m_path) +
-           QLatin1Char(' ') + until;
+    return [path = m_path] {
+        return withRest(
+            Words::tr("The conversations cannot be stored: %1 cannot be written.").arg(path),
+            delayText());
+    };
 }
 
 Result<void> ChatFile::transact(const std::function<Result<void>()>& work) const {
@@ -151,21 +172,23 @@ Result<void> ChatFile::goOnInMemory(const Error& why) {
     if (!memory.ok()) return memory.error();
     if (Result<void> made = migrate(**memory, chatMigrations()); !made.ok()) return made;
     m_memory = std::move(*memory);
-    QString text = explain(why);
+    NoticeWords words = explain(why);
     if (storageProblem(why) == StorageProblem::damaged) m_reach = Reach::readable;
     if (QFileInfo::exists(m_path) && !copyFromFile().ok()) {
         // What is in the file must not be overwritten by what knows nothing of it.
         m_reach = Reach::none;
-        text = Words::tr(
-                   "The conversations in %1 cannot be read. The file is left as it is. You "
-                   "can go on, but what is new is lost when Hokku is closed.")
-                   .arg(m_path);
+        words = [path = m_path] {
+            return Words::tr(
+                       "The conversations in %1 cannot be read. The file is left as it is. You "
+                       "can go on, but what is new is lost when Hokku is closed.")
+                .arg(path);
+        };
     }
     m_file.reset();
     if (Result<void> recorded = m_memory->runAll(recordingOfChanges()); !recorded.ok())
         return recorded;
-    m_notice = text;
-    if (onNotice) onNotice(text);
+    m_notice = words;
+    if (onNotice) onNotice(words);
     return {};
 }
 
@@ -241,8 +264,8 @@ bool ChatFile::tryToStore() {
         return false;
     }
     m_memory.reset();
-    m_notice.clear();
-    if (onNotice) onNotice(Words::tr("The conversations are stored again."));
+    m_notice = {};
+    if (onNotice) onNotice([] { return Words::tr("The conversations are stored again."); });
     return true;
 }
 

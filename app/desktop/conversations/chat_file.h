@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "conversations/database.h"
+#include "look/notice_words.h"
 
 namespace hokku::desktop {
 
@@ -30,7 +31,7 @@ class ChatFile {
     [[nodiscard]] const Database& database() const { return m_memory ? *m_memory : *m_file; }
     [[nodiscard]] bool isInMemory() const { return m_memory != nullptr; }
     /// What there is to say after opening; empty: nothing.
-    [[nodiscard]] const QString& notice() const { return m_notice; }
+    [[nodiscard]] const NoticeWords& notice() const { return m_notice; }
 
     /// Runs statements that change something, in one transaction; again, in memory, where the file
     /// does not take them.
@@ -38,7 +39,7 @@ class ChatFile {
     /// Whether all is in the file now.
     bool tryToStore();
 
-    std::function<void(const QString&)> onNotice;  ///< May be empty.
+    std::function<void(const NoticeWords&)> onNotice;  ///< May be empty.
 
   private:
     enum class Reach { writable, readable, none };  ///< Of the file.
@@ -53,9 +54,10 @@ class ChatFile {
     Result<void> attachFile(const QString& options) const;
     Result<void> storeChanges();
     Result<void> writeChanges();
-    [[nodiscard]] QString explain(const Error& error) const;
+    [[nodiscard]] NoticeWords explain(const Error& error) const;
 
-    QString m_path, m_notice;
+    QString m_path;
+    NoticeWords m_notice;
     std::unique_ptr<Database> m_file, m_memory;
     Reach m_reach = Reach::writable;
     /// Of the file when it was copied: rows beyond these are of somebody else.

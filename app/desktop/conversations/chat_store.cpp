@@ -110,9 +110,9 @@ Result<std::unique_ptr<ChatStore>> ChatStore::open(const QString& path) {
         self.retry.setInterval(qMin(2 * self.retry.interval(), kMostRetryMs));
     });
     if (self.file->isInMemory() && !path.isEmpty()) self.retry.start(kRetryMs);
-    self.file->onNotice = [raw = store.get(), &self](const QString& text) {
+    self.file->onNotice = [raw = store.get(), &self](const NoticeWords& words) {
         if (self.file->isInMemory()) self.retry.start(kRetryMs);
-        emit raw->noticed(text);
+        emit raw->noticed(words);
     };
     return store;
 }
@@ -139,7 +139,7 @@ Result<void> ChatStore::Private::finishInterrupted() {
 bool ChatStore::isStored() const {
     return !m_private->file->isInMemory();
 }
-QString ChatStore::notice() const {
+NoticeWords ChatStore::notice() const {
     return m_private->file->notice();
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "hokku/result.h"
+#include "look/notice_words.h"
 
 namespace hokku::desktop {
 
@@ -74,7 +75,7 @@ class ChatStore : public QObject {
     /// Whether everything is in the file.
     [[nodiscard]] bool isStored() const;
     /// What there is to say about the file; empty: nothing.
-    [[nodiscard]] QString notice() const;
+    [[nodiscard]] NoticeWords notice() const;
 
     [[nodiscard]] Result<QVector<ChatRecord>> chats() const;  ///< Pinned first, newest first.
     [[nodiscard]] Result<ChatRecord> chat(ChatId id) const;
@@ -104,7 +105,7 @@ class ChatStore : public QObject {
   signals:
     void chatsChanged();
     /// The file cannot be written any more, or can be again.
-    void noticed(const QString& text);
+    void noticed(const hokku::desktop::NoticeWords& words);
 
   private:
     ChatStore();

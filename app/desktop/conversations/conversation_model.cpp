@@ -40,7 +40,15 @@ void ConversationModel::setChats(const QVector<ChatRecord>& chats) {
     std::sort(m_folders.begin(), m_folders.end(), [](const Folder& a, const Folder& b) {
         return a.name.localeAwareCompare(b.name) < 0;
     });
+    const auto firstOther = std::find_if(m_chats.cbegin(), m_chats.cend(),
+                                         [](const ChatRecord& chat) { return !chat.isPinned; });
+    m_numPinned = static_cast<int>(std::distance(m_chats.cbegin(), firstOther));
     endResetModel();
+}
+
+int ConversationModel::folderAt(int row) const {
+    const int folder = row - m_numPinned;
+    return folder >= 0 && folder < m_folders.size() ? folder : -1;
 }
 
 QStringList ConversationModel::folders() const {
@@ -57,7 +65,8 @@ QModelIndex ConversationModel::indexOf(ChatId id) const {
     }
     for (int row = 0; row < m_chats.size(); ++row)
         if (m_chats[row].id == id)
-            return createIndex(static_cast<int>(m_folders.size()) + row, 0, kTop);
+            return createIndex(row < m_numPinned ? row : static_cast<int>(m_folders.size()) + row,
+                               0, kTop);
     return {};
 }
 
@@ -65,26 +74,26 @@ const ChatRecord* ConversationModel::chatAt(const QModelIndex& index) const {
     if (!index.isValid()) return nullptr;
     if (index.internalId() != kTop)
         return &m_folders[static_cast<qsizetype>(index.internalId()) - 1].chats[index.row()];
-    if (index.row() < m_folders.size()) return nullptr;
-    return &m_chats[index.row() - m_folders.size()];
+    if (folderAt(index.row()) >= 0) return nullptr;
+    return &m_chats[index.row() < m_numPinned ? index.row() : index.row() - m_folders.size()];
 }
 
 QModelIndex ConversationModel::index(int row, int column, const QModelIndex& parent) const {
     if (!hasIndex(row, column, parent)) return {};
     return createIndex(row, column,
-                       parent.isValid() ? static_cast<quintptr>(parent.row()) + 1 : kTop);
+                       parent.isValid() ? static_cast<quintptr>(folderAt(parent.row())) + 1 : kTop);
 }
 
 QModelIndex ConversationModel::parent(const QModelIndex& child) const {
     if (!child.isValid() || child.internalId() == kTop) return {};
-    return createIndex(static_cast<int>(child.internalId()) - 1, 0, kTop);
+    return createIndex(m_numPinned + static_cast<int>(child.internalId()) - 1, 0, kTop);
 }
 
 int ConversationModel::rowCount(const QModelIndex& parent) const {
     if (!parent.isValid()) return static_cast<int>(m_folders.size() + m_chats.size());
-    const bool isFolder =
-        parent.internalId() == kTop && parent.row() < m_folders.size() && parent.column() == 0;
-    return isFolder ? static_cast<int>(m_folders[parent.row()].chats.size()) : 0;
+    const int folder =
+        parent.internalId() == kTop && parent.column() == 0 ? folderAt(parent.row()) : -1;
+    return folder >= 0 ? static_cast<int>(m_folders[folder].chats.size()) : 0;
 }
 
 int ConversationModel::columnCount(const QModelIndex&) const {
@@ -95,7 +104,7 @@ QVariant ConversationModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
     const ChatRecord* chat = chatAt(index);
     if (chat == nullptr) {
-        const QString& name = m_folders[index.row()].name;
+        const QString& name = m_folders[folderAt(index.row())].name;
         if (role == Qt::DisplayRole || role == FolderRole) return name;
         if (role == Qt::DecorationRole) return Theme::instance().icon(QStringLiteral("folder"));
         if (role == Qt::AccessibleTextRole) return tr("Folder %1").arg(name);

@@ -20,7 +20,8 @@ class ConversationModel : public QAbstractItemModel {
 
     explicit ConversationModel(QObject* parent = nullptr);
 
-    /// Replaces what is shown. Expects the order of ChatStore::chats().
+    /// Replaces what is shown: pinned chats, folders, the other chats. Expects the order of
+    /// ChatStore::chats().
     void setChats(const QVector<ChatRecord>& chats);
     [[nodiscard]] QModelIndex indexOf(ChatId id) const;
     [[nodiscard]] const ChatRecord* chatAt(const QModelIndex& index) const;
@@ -38,8 +39,13 @@ class ConversationModel : public QAbstractItemModel {
         QString name;
         QVector<ChatRecord> chats;
     };
+    /// Of the folder in a row of the top level; -1: a chat.
+    [[nodiscard]] int folderAt(int row) const;
+
     QVector<Folder> m_folders;
-    QVector<ChatRecord> m_chats;  ///< In no folder.
+    QVector<ChatRecord>
+        m_chats;  ///< In no folder; the pinned ones, which come first, stand above the folders.
+    int m_numPinned = 0;
 };
 
 }  // namespace hokku::desktop

@@ -52,7 +52,7 @@ struct Sidebar::Private {
     [[nodiscard]] const ChatRecord* selected() const { return model->chatAt(tree->currentIndex()); }
     template <class T>
     bool check(const Result<T>& result) {
-        if (!result.ok()) emit self->noticed(errorText(result.error()));
+        if (!result.ok()) emit self->noticed([error = result.error()] { return errorText(error); });
         return result.ok();
     }
 
@@ -326,7 +326,9 @@ void Sidebar::Private::exportTo(const ChatRecord& chat, ExportFormat format) {
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly) || file.write(exportChat(chat, *messages, format)) < 0 ||
         !file.commit())
-        emit self->noticed(tr("%1 cannot be written: %2").arg(path, file.errorString()));
+        emit self->noticed([path, why = file.errorString()] {
+            return tr("%1 cannot be written: %2").arg(path, why);
+        });
 }
 
 void Sidebar::Private::importFrom() {
@@ -335,7 +337,9 @@ void Sidebar::Private::importFrom() {
     for (const QString& path : paths) {
         QFile file(path);
         if (!file.open(QIODevice::ReadOnly)) {
-            emit self->noticed(tr("%1 cannot be read: %2").arg(path, file.errorString()));
+            emit self->noticed([path, why = file.errorString()] {
+                return tr("%1 cannot be read: %2").arg(path, why);
+            });
             continue;
         }
         const Result<ChatId> id = importChat(store, file.readAll(), QFileInfo(path).fileName());

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "conversations/chat_store.h"
+#include "look/notice_words.h"
 
 namespace hokku::desktop {
 
@@ -32,7 +33,7 @@ class Sidebar : public QWidget {
     void messageSelected(hokku::desktop::ChatId id, hokku::desktop::MessageId message);
     /// With the action that takes it back.
     void deleted(const QString& title, const std::function<void()>& undo);
-    void noticed(const QString& text);
+    void noticed(const hokku::desktop::NoticeWords& words);
 
   protected:
     void changeEvent(QEvent* event) override;

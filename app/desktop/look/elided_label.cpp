@@ -20,8 +20,14 @@ ElidedLabel::ElidedLabel(QWidget* parent) : QLabel(parent) {
 }
 
 QSize ElidedLabel::minimumSizeHint() const {
-    const int least = kLeastLetters * fontMetrics().averageCharWidth();
+    int least = kLeastLetters * fontMetrics().averageCharWidth();
+    if (!m_shortText.isEmpty()) least = fontMetrics().horizontalAdvance(m_shortText) + 1;
     return {text().isEmpty() ? 0 : least, QLabel::minimumSizeHint().height()};
+}
+
+void ElidedLabel::setShortText(const QString& text) {
+    m_shortText = text;
+    updateGeometry();
 }
 
 bool ElidedLabel::event(QEvent* event) {
@@ -37,7 +43,10 @@ void ElidedLabel::paintEvent(QPaintEvent*) {
     QStylePainter painter(this);
     QStyleOption option;
     option.initFrom(this);
-    const QString shown = fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width());
+    const int room = contentsRect().width();
+    const bool isCut = fontMetrics().horizontalAdvance(text()) > room;
+    const QString shown = fontMetrics().elidedText(
+        isCut && !m_shortText.isEmpty() ? m_shortText : text(), Qt::ElideRight, room);
     painter.drawItemText(contentsRect(), static_cast<int>(alignment() | Qt::TextSingleLine),
                          option.palette, isEnabled(), shown, QPalette::WindowText);
 }

@@ -13,11 +13,16 @@ class ElidedLabel : public QLabel {
 
   public:
     explicit ElidedLabel(QWidget* parent = nullptr);
+    /// Shown instead where there is no room for text().
+    void setShortText(const QString& text);
     [[nodiscard]] QSize minimumSizeHint() const override;
 
   protected:
     bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
+
+  private:
+    QString m_shortText;
 };
 
 }  // namespace hokku::desktop

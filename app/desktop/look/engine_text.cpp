@@ -39,6 +39,69 @@ QString kindOf(ErrorCode code) {
     return Words::tr("The device failed");
 }
 
+/// A part of what the engine says of files that people try and of memory, and that in words for
+/// people; %1 is what the engine has in quotes.
+struct KnownError {
+    ErrorCode code;
+    const char* sign;
+    const char* words;
+};
+constexpr KnownError kKnownErrors[] = {
+    {ErrorCode::bad_format, "the file does not start with GGUF",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText", "It is not a model file (GGUF)")},
+    {ErrorCode::bad_format, "this is a web page",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "It is a web page, not a model: the download got something else")},
+    {ErrorCode::bad_format, "this is a Git LFS pointer",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "It only stands for a model (Git LFS), and must be downloaded itself")},
+    {ErrorCode::bad_format, "this is a GGML file",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "Its format (GGML) is too old; GGUF took its place")},
+    {ErrorCode::bad_format, "the file ends within",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "The file is not whole: it ends too early, as after a download that broke "
+                       "off")},
+    {ErrorCode::bad_format, "end past the file",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "The file is not whole: it ends too early, as after a download that broke "
+                       "off")},
+    {ErrorCode::bad_format, "past the end of the file",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "The file is not whole: it ends too early, as after a download that broke "
+                       "off")},
+    {ErrorCode::unsupported, "the architecture \"",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "This version of Hokku does not know models of the kind “%1”")},
+    {ErrorCode::io, "there is no such file",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText", "The file is no longer there")},
+    {ErrorCode::io, "the file is empty",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText", "The file is empty")},
+    {ErrorCode::io, "the file cannot be opened: Permission denied",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText", "You are not allowed to read the file")},
+    {ErrorCode::limit_exceeded, "the KV cache of",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "There is not enough memory for so long a context; a shorter one may fit "
+                       "(Settings, Context)")},
+    {ErrorCode::out_of_memory, "",
+     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                       "There is not enough memory for it: close other programs, or take a smaller "
+                       "model or a shorter context")},
+};
+
+/// Empty: the error is not a known one.
+QString knownErrorText(const Error& error) {
+    // Names the models that there are.
+    if (error.what.find("no such model") != std::string::npos) return {};
+    for (const KnownError& known : kKnownErrors) {
+        if (error.code != known.code || error.what.find(known.sign) == std::string::npos) continue;
+        const QString quoted = QString::fromStdString(error.what).section(QLatin1Char('"'), 1, 1);
+        const QString words = Words::tr(known.words);
+        return words.contains(QLatin1String("%1")) ? words.arg(quoted) : words;
+    }
+    return {};
+}
+
 /// The sentences of the engine that people may meet, with %1, %2 for numbers.
 constexpr const char* kSentences[] = {
     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
@@ -66,6 +129,7 @@ constexpr const char* kSentences[] = {
 }  // namespace
 
 QString errorText(const Error& error) {
+    if (const QString known = knownErrorText(error); !known.isEmpty()) return known;
     return QStringLiteral("%1 (%2)").arg(kindOf(error.code),
                                          QString::fromStdString(error.message()));
 }

@@ -9,7 +9,8 @@
 
 namespace hokku::desktop {
 
-/// What is wrong in plain words, with the engine's own (English) account of it.
+/// What is wrong, in plain words; the engine's own (English) account is added where those do not
+/// say enough.
 QString errorText(const Error& error);
 /// A warning of a model, translated where its words are known.
 QString warningText(const std::string& text);

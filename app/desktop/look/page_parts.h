@@ -22,7 +22,8 @@ QLabel* makeHeading(const QString& text);
 QLabel* makeRemark(const QString& text);
 /// A row of a form; the control is named by the label, unless it has a name already.
 void addFormRow(QFormLayout& form, const QString& name, const QString& help, QWidget* control);
-/// Gives the labels of all forms of a page the same width.
-void alignForms(QWidget& page);
+/// Gives the labels of all forms of a page the same width; in a narrow one the controls stand below
+/// them.
+void alignForms(QScrollArea& area);
 
 }  // namespace hokku::desktop

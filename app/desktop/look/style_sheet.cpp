@@ -24,6 +24,7 @@ QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {
     border: 1px solid @hairline; border-radius: 8px; padding: 6px 8px; background: @ground;
     selection-background-color: @selection; selection-color: @ink; }
 QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-color: @accent; }
+QComboBox { padding-left: 10px; }
 QComboBox::drop-down { border: none; width: 28px; }
 QComboBox::down-arrow { image: url(:/icons/control-down.svg); width: 16px; height: 16px; }
 QSpinBox::up-button, QDoubleSpinBox::up-button { border: none; width: 28px; subcontrol-position: top right; }
@@ -61,17 +62,20 @@ QTreeView::item, QListView::item { padding: 6px 8px; border-radius: 8px; }
 QTreeView::item:hover, QListView::item:hover { background: @hairline; }
 QTreeView::item:selected, QListView::item:selected { background: @selection; color: @ink; }
 #sidebar { background: @raised; border: none; }
+#sidebar[floating="true"] { border-right: 1px solid @hairline; }
+#code-copy { background: @raised; }
 #composer { background: @ground; border: 1px solid @hairline; border-radius: 12px; }
 #composer[focused="true"] { border-color: @accent; }
 #composer QPlainTextEdit { border: none; background: transparent; padding: 4px; }
 #faint { color: @faint; }
+#warning { color: @warning; }
 #notice { background: @raised; border: 1px solid @hairline; border-radius: 8px; }
 #heading { font-weight: 600; }
 )");
     const QPair<const char*, QColor> names[] = {
         {"@onAccent", c.onAccent}, {"@ground", c.ground},       {"@raised", c.raised},
         {"@ink", c.ink},           {"@faint", c.faint},         {"@hairline", c.hairline},
-        {"@accent", c.accent},     {"@selection", c.selection},
+        {"@accent", c.accent},     {"@selection", c.selection}, {"@warning", c.warning},
     };
     sheet.replace(QLatin1String("@theme"), c.ground.lightness() < c.ink.lightness()
                                                ? QLatin1String("dark")

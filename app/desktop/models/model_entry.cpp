@@ -10,6 +10,7 @@
 #include <QRegularExpression>
 #include <QSet>
 
+#include "hokku/library.h"
 #include "hokku/model_file.h"
 #include "look/engine_text.h"
 
@@ -45,6 +46,23 @@ quint64 kvBytesPerToken(const ModelFileInfo& info, const QString& architecture) 
     quint64 valueLength = number("attention.value_length");
     if (valueLength == 0) valueLength = keyLength;
     return number("block_count") * kvHeads * (keyLength + valueLength) * sizeof(float);
+}
+
+/// By the recipe that the file names, as its makers call it; else the type of most of its bytes.
+QString quantisationOf(const ModelFileInfo& info) {
+    constexpr const char* kRecipes[] = {
+        "F32",    "F16",    "Q4_0",  "Q4_1",    nullptr,  nullptr,  nullptr,  "Q8_0",
+        "Q5_0",   "Q5_1",   "Q2_K",  "Q3_K_S",  "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M",
+        "Q5_K_S", "Q5_K_M", "Q6_K",  "IQ2_XXS", "IQ2_XS", "Q2_K_S", "IQ3_XS", "IQ3_XXS",
+        "IQ1_S",  "IQ4_NL", "IQ3_S", "IQ3_M",   "IQ2_S",  "IQ2_M",  "IQ4_XS", "IQ1_M",
+        "BF16",   nullptr,  nullptr, nullptr,   "TQ1_0",  "TQ2_0",  "MXFP4"};
+    const QJsonValue recipe = valueOf(info, QStringLiteral("general.file_type"));
+    const int number = recipe.toInt(-1);
+    if (number >= 0 && number < static_cast<int>(std::size(kRecipes)) &&
+        kRecipes[number] != nullptr)
+        return QString::fromLatin1(kRecipes[number]);
+    return info.type_totals.empty() ? QString()
+                                    : QString::fromStdString(info.type_totals.front().type);
 }
 
 /// "-00001-of-00003.gguf": a part of a split set.
@@ -146,10 +164,11 @@ ModelEntry describeModel(const QString& path, const QString& source) {
     entry.license = valueOf(*info, QStringLiteral("general.license")).toString();
     entry.fileBytes = info->file_bytes;
     entry.numParameters = info->num_parameters;
-    if (!info->type_totals.empty())
-        entry.quantisation = QString::fromStdString(info->type_totals.front().type);
+    entry.quantisation = quantisationOf(*info);
     entry.trainedContext = numberOf(*info, entry.architecture + QStringLiteral(".context_length"));
     entry.kvBytesPerToken = kvBytesPerToken(*info, entry.architecture);
+    if (const auto usable = check_model(info->path); !usable.ok())
+        entry.problem = errorText(usable.error());
     return entry;
 }
 

@@ -17,6 +17,7 @@ struct ModelEntry {
     quint64 numParameters = 0;
     quint64 trainedContext = 0;   ///< Tokens; 0: not known.
     quint64 kvBytesPerToken = 0;  ///< With 32-bit keys and values; 0: not known.
+    bool isAdded = false;         ///< By the person, who may take it off the list again.
     QString problem;              ///< Empty: usable.
 
     /// Bytes that a context of so many tokens takes besides the mapped file.

@@ -22,6 +22,7 @@
 
 #include "hokku/devices.h"
 #include "hokku/library.h"
+#include "look/flow_layout.h"
 #include "look/page_parts.h"
 #include "look/theme.h"
 #include "models/download.h"
@@ -55,9 +56,20 @@ class Card final : public QFrame {
     QBoxLayout* m_row;
 };
 
+/// Number and unit stay on one line.
 QString sizeText(quint64 bytes) {
-    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1,
-                                       QLocale::DataSizeTraditionalFormat);
+    return QLocale()
+        .formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeTraditionalFormat)
+        .replace(QLatin1Char(' '), QChar::Nbsp);
+}
+
+QString parametersText(quint64 count) {
+    constexpr quint64 kMillion = 1'000'000, kBillion = 1'000'000'000;
+    const QLocale locale;
+    return count >= kBillion
+               ? ModelsPage::tr("%1 billion parameters")
+                     .arg(locale.toString(static_cast<double>(count) / kBillion, 'f', 1))
+               : ModelsPage::tr("%1 million parameters").arg(locale.toString(count / kMillion));
 }
 
 quint64 availableMemory() {
@@ -85,6 +97,7 @@ struct ModelsPage::Private {
     [[nodiscard]] QString memoryOf(const ModelEntry& entry) const;
     void remove(const ModelEntry& entry);
     void erase(const QString& path);
+    void forget(const QString& path);
     void startDownload();
     void showDownload();
     [[nodiscard]] QStringList addedFiles() const {
@@ -155,7 +168,7 @@ void ModelsPage::Private::build() {
     column->addWidget(
         makeRemark(tr("Larger models write better and need more memory. Files of other "
                       "programs are used where they lie; nothing is copied.")));
-    auto* buttons = new QHBoxLayout;
+    auto* buttons = new FlowLayout(kGrid);
     addButton = new QPushButton(tr("Add a file…"));
     scanButton = new QPushButton(tr("Look again"));
     scanButton->setToolTip(
@@ -163,7 +176,6 @@ void ModelsPage::Private::build() {
            "and Hugging Face"));
     buttons->addWidget(addButton);
     buttons->addWidget(scanButton);
-    buttons->addStretch(1);
     column->addLayout(buttons);
     list = new QVBoxLayout;
     list->setSpacing(kGrid);
@@ -209,6 +221,7 @@ void ModelsPage::Private::build() {
     auto* layout = new QVBoxLayout(self);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(area);
+    alignForms(*area);
 
     QObject::connect(addButton, &QPushButton::clicked, self, [this] {
         const QStringList paths =
@@ -244,7 +257,10 @@ void ModelsPage::Private::scan() {
                  findModels({source, QString::fromStdU16String(installed->u16string())}))
                 found.append(describeModel(path, source));
         }
-        for (const QString& path : added) found.append(describeModel(path, tr("Added")));
+        for (const QString& path : added) {
+            found.append(describeModel(path, tr("Added")));
+            found.last().isAdded = true;
+        }
         for (const ModelFolder& folder : foldersOfOtherPrograms(QDir::homePath()))
             for (const QString& path : findModels(folder))
                 found.append(describeModel(path, folder.source));
@@ -276,15 +292,15 @@ void ModelsPage::Private::showEntries() {
 QString ModelsPage::Private::factsOf(const ModelEntry& entry) const {
     QStringList facts{entry.source};
     if (!entry.architecture.isEmpty()) facts.append(entry.architecture);
-    if (entry.numParameters > 0)
-        facts.append(
-            tr("%1 million parameters").arg(QLocale().toString(entry.numParameters / 1'000'000)));
+    if (entry.numParameters > 0) facts.append(parametersText(entry.numParameters));
     if (!entry.quantisation.isEmpty()) facts.append(entry.quantisation);
     facts.append(sizeText(entry.fileBytes));
     if (entry.trainedContext > 0)
         facts.append(tr("context up to %1").arg(QLocale().toString(entry.trainedContext)));
     if (!entry.license.isEmpty()) facts.append(entry.license);
-    return facts.join(QStringLiteral(" · "));
+    // Lines break between facts, not within them.
+    for (QString& fact : facts) fact.replace(QLatin1Char(' '), QChar::Nbsp);
+    return facts.join(QChar(QChar::Nbsp) + QStringLiteral("· "));
 }
 
 QString ModelsPage::Private::memoryOf(const ModelEntry& entry) const {
@@ -314,8 +330,10 @@ QWidget* ModelsPage::Private::makeCard(const ModelEntry& entry) {
     texts->addWidget(name);
     texts->addWidget(makeRemark(factsOf(entry)));
     const bool isLoaded = entry.path == loadedPath;
-    texts->addWidget(makeRemark(
-        entry.problem.isEmpty() ? memoryOf(entry) : tr("Cannot be used: %1").arg(entry.problem)));
+    QLabel* remark = makeRemark(
+        entry.problem.isEmpty() ? memoryOf(entry) : tr("Cannot be used: %1").arg(entry.problem));
+    if (!entry.problem.isEmpty()) remark->setObjectName(QStringLiteral("warning"));
+    texts->addWidget(remark);
     card->add(texts, 1);
     auto* buttons = new QHBoxLayout;
     if (entry.problem.isEmpty()) {
@@ -331,6 +349,15 @@ QWidget* ModelsPage::Private::makeCard(const ModelEntry& entry) {
         erase->setAccessibleName(tr("Delete %1").arg(entry.name));
         QObject::connect(erase, &QPushButton::clicked, self, [this, entry] { remove(entry); });
         buttons->addWidget(erase, 0, Qt::AlignTop);
+    }
+    if (entry.isAdded) {
+        auto* forgetButton = new QPushButton(tr("Remove"));
+        forgetButton->setObjectName(QStringLiteral("forgetButton"));
+        forgetButton->setAccessibleName(tr("Remove %1 from the list").arg(entry.name));
+        forgetButton->setToolTip(tr("Takes it off this list; the file stays where it is"));
+        QObject::connect(forgetButton, &QPushButton::clicked, self,
+                         [this, path = entry.path] { forget(path); });
+        buttons->addWidget(forgetButton, 0, Qt::AlignTop);
     }
     buttons->addStretch(1);
     card->add(buttons, 0);
@@ -352,8 +379,17 @@ void ModelsPage::Private::erase(const QString& path) {
     for (const QString& part : partsOf(path)) {
         QFile file(part);
         if (file.exists() && !file.remove())
-            emit self->noticed(tr("%1 cannot be deleted: %2").arg(part, file.errorString()));
+            emit self->noticed([part, why = file.errorString()] {
+                return tr("%1 cannot be deleted: %2").arg(part, why);
+            });
     }
+    scan();
+}
+
+void ModelsPage::Private::forget(const QString& path) {
+    QStringList added = addedFiles();
+    added.removeAll(path);
+    settings.setValue(QStringLiteral("models/added"), added);
     scan();
 }
 
@@ -387,7 +423,8 @@ void ModelsPage::Private::startDownload() {
         downloadState->setText(reason);
     });
     QObject::connect(download.get(), &Download::finished, self, [this](const QString& path) {
-        emit self->noticed(tr("%1 was downloaded.").arg(QFileInfo(path).fileName()));
+        emit self->noticed(
+            [name = QFileInfo(path).fileName()] { return tr("%1 was downloaded.").arg(name); });
         download.release()->deleteLater();
         urlField->clear();
         hashField->clear();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "look/notice_words.h"
 #include "settings/app_folders.h"
 #include "settings/settings.h"
 
@@ -30,7 +31,7 @@ class ModelsPage : public QWidget {
     /// Before a file is deleted: whoever has it loaded lets go of it, and then calls `go`, which
     /// somebody must.
     void aboutToDelete(const QString& path, const std::function<void()>& go);
-    void noticed(const QString& text);
+    void noticed(const hokku::desktop::NoticeWords& words);
 
   protected:
     void changeEvent(QEvent* event) override;

@@ -162,14 +162,15 @@ PresetList readPresets(const QString& folder) {
          QDir(folder).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
         QFile file(info.filePath());
         if (info.size() > kMostPresetBytes || !file.open(QIODevice::ReadOnly)) {
-            list.problems.append(info.fileName() + QStringLiteral(": ") + file.errorString());
+            list.problems.append([text = info.fileName() + QStringLiteral(": ") +
+                                         file.errorString()] { return text; });
             continue;
         }
         const Result<Preset> preset = parsePreset(file.readAll(), info.fileName());
         if (preset.ok()) {
             list.presets.append(*preset);
         } else {
-            list.problems.append(errorText(preset.error()));
+            list.problems.append([error = preset.error()] { return errorText(error); });
         }
     }
     return list;

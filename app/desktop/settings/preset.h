@@ -4,12 +4,12 @@
 
 #include <QByteArray>
 #include <QString>
-#include <QStringList>
 #include <QVector>
 #include <optional>
 
 #include "hokku/result.h"
 #include "hokku/sampling.h"
+#include "look/notice_words.h"
 
 namespace hokku::desktop {
 
@@ -35,7 +35,7 @@ QByteArray presetToJson(const Preset& preset);
 /// The presets of a folder with the built-in ones before them. Broken files are named in problems.
 struct PresetList {
     QVector<Preset> presets;
-    QStringList problems;
+    QVector<NoticeWords> problems;
 };
 PresetList readPresets(const QString& folder);
 Result<void> writePreset(const QString& folder, const Preset& preset);

@@ -51,7 +51,7 @@ struct PresetEditor::Private {
     void remove();
     template <class T>
     bool check(const Result<T>& result) {
-        if (!result.ok()) emit self->noticed(errorText(result.error()));
+        if (!result.ok()) emit self->noticed([error = result.error()] { return errorText(error); });
         return result.ok();
     }
     [[nodiscard]] const Preset& current() const { return library.preset(key); }
@@ -313,7 +313,9 @@ void PresetEditor::Private::exportCurrent() {
     if (path.isEmpty()) return;
     QFile file(path);
     if (!file.open(QIODevice::WriteOnly) || file.write(presetToJson(current())) < 0)
-        emit self->noticed(tr("%1 cannot be written: %2").arg(path, file.errorString()));
+        emit self->noticed([path, why = file.errorString()] {
+            return tr("%1 cannot be written: %2").arg(path, why);
+        });
 }
 
 void PresetEditor::Private::remove() {

@@ -6,6 +6,7 @@
 #include <QWidget>
 #include <memory>
 
+#include "look/notice_words.h"
 #include "settings/preset_library.h"
 
 namespace hokku::desktop {
@@ -24,7 +25,7 @@ class PresetEditor : public QWidget {
     void show(const QString& key);
 
   signals:
-    void noticed(const QString& text);
+    void noticed(const hokku::desktop::NoticeWords& words);
 
   private:
     struct Private;

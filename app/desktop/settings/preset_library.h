@@ -35,7 +35,7 @@ class PresetLibrary : public QObject {
     Result<QString> import(const QString& path);
     Result<void> remove(const QString& key);
     /// Files that could not be read when the list was made.
-    [[nodiscard]] const QStringList& problems() const { return m_problems; }
+    [[nodiscard]] const QVector<NoticeWords>& problems() const { return m_problems; }
     void reread();  ///< Also after a change of language.
 
   signals:
@@ -48,7 +48,7 @@ class PresetLibrary : public QObject {
     Settings& m_settings;
     QVector<Preset> m_presets;
     QHash<QString, Preset> m_changed;  ///< By key, not saved.
-    QStringList m_problems;
+    QVector<NoticeWords> m_problems;
 };
 
 }  // namespace hokku::desktop

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings/settings_page.h"
 
-#include <QCheckBox>
 #include <QComboBox>
 #include <QDesktopServices>
 #include <QEvent>
@@ -16,6 +15,7 @@
 
 #include "look/page_parts.h"
 #include "look/theme.h"
+#include "look/wrapping_check_box.h"
 #include "settings/preset_editor.h"
 
 namespace hokku::desktop {
@@ -158,14 +158,14 @@ void SettingsPage::Private::addConversations(QVBoxLayout* column) {
                   "says what was done"),
                overflow);
     column->addLayout(form);
-    auto* notify = new QCheckBox(tr("Tell me when a long reply has ended"));
+    auto* notify = new WrappingCheckBox(tr("Tell me when a long reply has ended"));
     notify->setToolTip(tr("By a notification of the desktop, while you are elsewhere"));
     notify->setObjectName(QStringLiteral("notifyBox"));
     notify->setChecked(settings.notifyWhenDone());
     QObject::connect(notify, &QCheckBox::toggled, self,
                      [this](bool on) { settings.setNotifyWhenDone(on); });
     column->addWidget(notify);
-    auto* tray = new QCheckBox(tr("Stay in the tray when the window is closed"));
+    auto* tray = new WrappingCheckBox(tr("Stay in the tray when the window is closed"));
     tray->setObjectName(QStringLiteral("trayBox"));
     tray->setToolTip(tr("Replies go on, and the model stays loaded, until Hokku is quit"));
     tray->setChecked(settings.trayIcon());
@@ -206,7 +206,7 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     addFormRow(*form, tr("Memory of the conversation"),
                tr("How precisely the model keeps what it has read (its key-value cache)"), type);
     column->addLayout(form);
-    auto* mapping = new QCheckBox(tr("Read models in place from the disk"));
+    auto* mapping = new WrappingCheckBox(tr("Read models in place from the disk"));
     mapping->setToolTip(
         tr("Faster to load, and the memory is shared. Switch it off for models on "
            "slow or network disks."));

@@ -5,6 +5,7 @@
 #include <QWidget>
 #include <memory>
 
+#include "look/notice_words.h"
 #include "settings/app_folders.h"
 #include "settings/preset_library.h"
 #include "settings/settings.h"
@@ -23,7 +24,7 @@ class SettingsPage : public QWidget {
     void showPreset(const QString& key);
 
   signals:
-    void noticed(const QString& text);
+    void noticed(const hokku::desktop::NoticeWords& words);
 
   protected:
     void changeEvent(QEvent* event) override;

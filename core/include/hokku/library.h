@@ -33,5 +33,11 @@ Result<std::vector<std::filesystem::path>> list_models();
 /// and punctuation ("smollm2"). Empty means the starter model.
 /// Errors : io naming the folder and the models in it; bad_argument when several match.
 Result<std::filesystem::path> resolve_model(std::string_view name_or_path);
+/// Why a model file (of a split set, the first shard) cannot be loaded, as far as its header and
+/// table of tensors tell: the format, the architecture, tensors that are missing or of a wrong
+/// shape or type. Memory is not looked at.
+/// Errors : io, bad_format, unsupported, limit_exceeded, out_of_memory.
+/// Threads: re-entrant.
+Result<void> check_model(const std::filesystem::path& path);
 
 }  // namespace hokku

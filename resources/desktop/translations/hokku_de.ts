@@ -393,6 +393,50 @@
         <source>the context cannot grow: %1 MiB of memory are available (context): expected %2 tokens, as it is</source>
         <translation>Der Kontext kann nicht wachsen: Nur %1 MiB Speicher sind frei, so bleibt es bei %2 Token.</translation>
     </message>
+    <message>
+        <source>It is not a model file (GGUF)</source>
+        <translation>Das ist keine Modelldatei (GGUF)</translation>
+    </message>
+    <message>
+        <source>It is a web page, not a model: the download got something else</source>
+        <translation>Das ist eine Webseite, kein Modell: Beim Herunterladen kam etwas anderes an</translation>
+    </message>
+    <message>
+        <source>It only stands for a model (Git LFS), and must be downloaded itself</source>
+        <translation>Das ist nur ein Verweis auf ein Modell (Git LFS); das Modell selbst muss noch heruntergeladen werden</translation>
+    </message>
+    <message>
+        <source>Its format (GGML) is too old; GGUF took its place</source>
+        <translation>Das Format (GGML) ist zu alt; an seine Stelle trat GGUF</translation>
+    </message>
+    <message>
+        <source>The file is not whole: it ends too early, as after a download that broke off</source>
+        <translation>Die Datei ist unvollständig: Sie endet zu früh, wie nach einem abgebrochenen Herunterladen</translation>
+    </message>
+    <message>
+        <source>This version of Hokku does not know models of the kind “%1”</source>
+        <translation>Modelle der Art „%1“ kennt diese Version von Hokku nicht</translation>
+    </message>
+    <message>
+        <source>The file is no longer there</source>
+        <translation>Die Datei ist nicht mehr da</translation>
+    </message>
+    <message>
+        <source>The file is empty</source>
+        <translation>Die Datei ist leer</translation>
+    </message>
+    <message>
+        <source>You are not allowed to read the file</source>
+        <translation>Die Datei darf nicht gelesen werden</translation>
+    </message>
+    <message>
+        <source>There is not enough memory for so long a context; a shorter one may fit (Settings, Context)</source>
+        <translation>Für einen so langen Kontext reicht der Speicher nicht; ein kürzerer passt vielleicht (Einstellungen, Kontext)</translation>
+    </message>
+    <message>
+        <source>There is not enough memory for it: close other programs, or take a smaller model or a shorter context</source>
+        <translation>Dafür reicht der Speicher nicht: Abhilfe schaffen weniger offene Programme, ein kleineres Modell oder ein kürzerer Kontext</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::Exchange</name>
@@ -499,8 +543,12 @@
         <translation>Laden</translation>
     </message>
     <message>
+        <source>No model was found. Add a model file, or download one.</source>
+        <translation>Es wurde kein Modell gefunden. Es lässt sich eines hinzufügen oder herunterladen.</translation>
+    </message>
+    <message>
         <source>No model can be loaded: %1</source>
-        <translation>Kein Modell lässt sich laden: %1</translation>
+        <translation>Es kann kein Modell geladen werden: %1</translation>
     </message>
 </context>
 <context>
@@ -691,6 +739,22 @@
     <message>
         <source>The file is being checked…</source>
         <translation>Die Datei wird geprüft …</translation>
+    </message>
+    <message>
+        <source>%1 billion parameters</source>
+        <translation>%1 Milliarden Parameter</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove %1 from the list</source>
+        <translation>%1 aus der Liste entfernen</translation>
+    </message>
+    <message>
+        <source>Takes it off this list; the file stays where it is</source>
+        <translation>Nimmt es aus dieser Liste; die Datei bleibt, wo sie ist</translation>
     </message>
 </context>
 <context>

@@ -3,6 +3,7 @@
 
 #include <QAbstractItemView>
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMetaProperty>
@@ -236,7 +237,10 @@ TEST_CASE("Language: nothing is cut off in a narrow window", "[gui][quick]") {
     WindowFixture f;
     f.settings->setValue(QStringLiteral("presets/unfolded"), true);
     f.openWindow();
-    f.window->resize(420, 700);
+    f.window->resize(400, 700);
+    f.settings->setFontPercent(150);
+    Theme::instance().apply(ThemeChoice::light, 150);
+    settle();
     for (const char* code : {"en", "de"}) {
         language.apply(QLatin1String(code));
         for (const char* button : {"settingsButton", "modelButton"}) {
@@ -249,4 +253,27 @@ TEST_CASE("Language: nothing is cut off in a narrow window", "[gui][quick]") {
             }
         }
     }
+    Theme::instance().apply(ThemeChoice::light, 100);
+}
+
+TEST_CASE("Language: a notice that is shown changes its language too", "[gui][quick]") {
+    application();
+    Language language;
+    language.apply(QStringLiteral("en"));
+    WindowFixture f;
+    emit f.generator->loadFailed(
+        Error{ErrorCode::bad_format, "the file does not start with GGUF but with \"x\"", "", ""});
+    auto* notice = f.find<QLabel>("noticeText");
+    CHECK(notice->text().endsWith(QStringLiteral("It is not a model file (GGUF)")));
+    language.apply(QStringLiteral("de"));
+    settle();
+    CHECK(notice->text().endsWith(QStringLiteral("Das ist keine Modelldatei (GGUF)")));
+    // What the session reports as well.
+    emit f.window->session().noticed(
+        [] { return QCoreApplication::translate("hokku::desktop::Composer", "Stop the reply"); });
+    const QString german = notice->text();
+    language.apply(QStringLiteral("en"));
+    settle();
+    CHECK(notice->text() == QStringLiteral("Stop the reply"));
+    CHECK(german != notice->text());
 }

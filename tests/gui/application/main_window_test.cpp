@@ -8,6 +8,8 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QToolButton>
+#include <QTreeView>
+#include <QWheelEvent>
 
 #include "chat/chat_page.h"
 #include "chat/composer.h"
@@ -179,4 +181,53 @@ TEST_CASE("MainWindow: what is chosen for the engine is what the model is loaded
     CHECK(seen.context_tokens == 1000u);
     CHECK(seen.num_threads == 3);
     CHECK_FALSE(seen.use_mapping);
+}
+
+TEST_CASE("MainWindow: in a narrow window the conversations lie over the chat", "[gui][quick]") {
+    Fixture f;
+    f.say("Hello");
+    auto* sidebar = f.find<QWidget>("sidebar");
+    REQUIRE(sidebar->isVisible());
+    const int chatWidth = f.window->chatPage().width();
+    f.window->resize(420, 700);
+    CHECK_FALSE(sidebar->isVisible());
+    const int narrowWidth = f.window->chatPage().width();
+    f.find<QToolButton>("sidebarButton")->click();
+    REQUIRE(sidebar->isVisible());
+    CHECK(f.window->chatPage().width() == narrowWidth);
+    CHECK(sidebar->width() < f.window->width());
+    SECTION("a press beside them closes them") {
+        QWidget* shade = f.window->childAt(f.window->width() - 10, 300);
+        REQUIRE(shade != nullptr);
+        QTest::mouseClick(shade, Qt::LeftButton);
+        CHECK_FALSE(sidebar->isVisible());
+    }
+    SECTION("Escape closes them") {
+        QTest::keyClick(f.window.get(), Qt::Key_Escape);
+        CHECK_FALSE(sidebar->isVisible());
+    }
+    SECTION("in a wide window they are beside it again") {
+        f.window->resize(1080, 760);
+        QTest::qWait(20);
+        CHECK(sidebar->isVisible());
+        CHECK(qAbs(f.window->chatPage().width() - chatWidth) < 40);
+    }
+}
+
+TEST_CASE("MainWindow: scrolling the settings changes none of them", "[gui][quick]") {
+    Fixture f;
+    f.find<QToolButton>("settingsButton")->click();
+    for (const char* name : {"themeBox", "presetBox", "presetModelBox", "temperature"}) {
+        auto* control = f.find<QWidget>(name);
+        INFO(name);
+        control->setFocus();
+        const QVariant before = control->property("currentIndex"),
+                       value = control->property("value");
+        const QPointF place = control->rect().center();
+        QWheelEvent wheel(place, control->mapToGlobal(place), {}, {0, -120}, Qt::NoButton,
+                          Qt::NoModifier, Qt::NoScrollPhase, false);
+        QApplication::sendEvent(control, &wheel);
+        CHECK(control->property("currentIndex") == before);
+        CHECK(control->property("value") == value);
+    }
 }

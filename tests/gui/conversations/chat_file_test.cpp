@@ -77,7 +77,7 @@ TEST_CASE("ChatFile: a file of a newer version is read, gone on with and never c
     {
         auto store = openStore(scratch.path());
         CHECK_FALSE(store->isStored());
-        CHECK(store->notice().contains(QStringLiteral("newer version")));
+        CHECK(store->notice()().contains(QStringLiteral("newer version")));
         REQUIRE(store->chats()->size() == 1);
         CHECK(store->messages(chat)->first().content == QStringLiteral("old words"));
         CHECK(store->search(QStringLiteral("old words"))->size() == 1);
@@ -97,7 +97,7 @@ TEST_CASE("ChatFile: a file that is no database is named and left alone", "[gui]
     {
         auto store = openStore(scratch.path());
         CHECK_FALSE(store->isStored());
-        CHECK(store->notice().contains(scratch.path()));
+        CHECK(store->notice()().contains(scratch.path()));
         CHECK(store->chats()->isEmpty());
         goOn(*store, 0);
     }
@@ -152,7 +152,8 @@ TEST_CASE("ChatFile: with a full disk the session goes on, and all is stored whe
             const FullDisk full(512 * 1024);
             addMessage(*store, chat, first, kUser, QString(4 << 20, QLatin1Char('z')));
             REQUIRE(noticed.size() == 1);
-            CHECK(noticed.first().first().toString().contains(QStringLiteral("cannot be stored")));
+            CHECK(noticed.first().first().value<NoticeWords>()().contains(
+                QStringLiteral("cannot be stored")));
             CHECK_FALSE(store->isStored());
             CHECK(store->messages(chat)->size() == 2);
             goOn(*store, chat);
@@ -168,7 +169,7 @@ TEST_CASE("ChatFile: with a full disk the session goes on, and all is stored whe
     }
     auto store = openStore(scratch.path());
     CHECK(store->isStored());
-    CHECK(store->notice().isEmpty());
+    CHECK_FALSE(store->notice());
     REQUIRE(store->chats()->size() == 2);
     CHECK(store->messages(chat)->size() == 3);
     CHECK(store->messages(chat)->at(1).content.size() == 4 << 20);
@@ -187,7 +188,7 @@ TEST_CASE("ChatFile: a folder that cannot be made is said, and made when it can"
     {
         auto store = openStore(path);
         CHECK_FALSE(store->isStored());
-        CHECK(store->notice().contains(path));
+        CHECK(store->notice()().contains(path));
         goOn(*store, 0);
         REQUIRE(file.remove());
         REQUIRE(QDir().mkpath(blocker));

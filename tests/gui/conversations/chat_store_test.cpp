@@ -245,7 +245,7 @@ TEST_CASE("ChatStore: files of every older version open, after a backup", "[gui]
                 QStringLiteral("INSERT INTO message_pieces (message, content, thought) VALUES "
                                "(4, 'half an ans', '')")});
         const auto store = openStore(scratch.path());
-        CHECK(store->notice().isEmpty());
+        CHECK_FALSE(store->notice());
         CHECK(store->isStored());
         REQUIRE(store->chats()->size() == 1);
         CHECK(store->chats()->first().title == QStringLiteral("Pond"));

@@ -24,7 +24,8 @@ const QString kVerse = QStringLiteral("Verse");
 
 }  // namespace
 
-TEST_CASE("ConversationModel: folders come first and hold their chats", "[gui][quick]") {
+TEST_CASE("ConversationModel: pinned chats come first, then folders with their chats",
+          "[gui][quick]") {
     testing::application();
     ConversationModel model;
     const QAbstractItemModelTester tester(&model,
@@ -45,6 +46,15 @@ TEST_CASE("ConversationModel: folders come first and hold their chats", "[gui][q
         CHECK(model.chatAt(index)->id == id);
     }
     CHECK_FALSE(model.indexOf(5).isValid());
+
+    ChatRecord pinned = chat(5, QStringLiteral("five"));
+    pinned.isPinned = true;
+    model.setChats(
+        {pinned, chat(1, QStringLiteral("one")), chat(2, QStringLiteral("two"), kVerse)});
+    REQUIRE(model.rowCount({}) == 3);
+    CHECK(model.chatAt(model.index(0, 0, {}))->id == 5);
+    CHECK(model.index(1, 0, {}).data().toString() == kVerse);
+    for (const ChatId id : {5, 1, 2}) CHECK(model.chatAt(model.indexOf(id))->id == id);
     model.setChats({});
     CHECK(model.rowCount({}) == 0);
 }

@@ -168,7 +168,7 @@ struct Stored {
 Stored readStore(const QString& path) {
     const auto store = ChatStore::open(path);
     REQUIRE(store.ok());
-    CHECK((*store)->notice().isEmpty());
+    CHECK_FALSE((*store)->notice());
     const auto chats = (*store)->chats();
     REQUIRE(chats.ok());
     Stored stored;

@@ -7,8 +7,10 @@
 
 #include "gui/support/application.h"
 #include "support/catch.h"
+#include "support/golden.h"
 
 using namespace hokku::desktop;
+using namespace hokku::testing;
 
 namespace {
 
@@ -63,6 +65,38 @@ TEST_CASE("describeModel: says why a file cannot be used", "[gui][quick]") {
     CHECK(entry.fileBytes == 12);
     CHECK_FALSE(
         describeModel(folder.filePath(QStringLiteral("absent.gguf")), {}).problem.isEmpty());
+}
+
+TEST_CASE("describeModel: an architecture that the engine does not know cannot be used",
+          "[gui][quick]") {
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("strange.gguf"));
+    // Version 3, no tensors, one key: general.architecture = "strange".
+    QByteArray file("GGUF\x03\0\0\0", 8);
+    const auto number = [&](quint64 value, int bytes) {
+        for (int i = 0; i < bytes; ++i) file.append(static_cast<char>(value >> (8 * i)));
+    };
+    const auto text = [&](const QByteArray& value) {
+        number(static_cast<quint64>(value.size()), 8);
+        file.append(value);
+    };
+    number(0, 8);
+    number(1, 8);
+    text("general.architecture");
+    number(8, 4);
+    text("strange");
+    write(path, file);
+    const ModelEntry entry = describeModel(path, {});
+    CHECK(entry.architecture == QStringLiteral("strange"));
+    CHECK(entry.problem.contains(QStringLiteral("“strange”")));
+}
+
+TEST_CASE("describeModel: names the quantisation as its makers do", "[gui][model]") {
+    const auto model = find_model("gemma3");
+    if (!model) return report_skip("the Gemma model is not there");
+    const ModelEntry entry = describeModel(QString::fromStdString(model->string()), {});
+    CHECK(entry.quantisation == QStringLiteral("Q4_K_M"));
+    CHECK(entry.problem.isEmpty());
 }
 
 TEST_CASE("ModelEntry: the context's memory follows the type of its values", "[gui][quick]") {

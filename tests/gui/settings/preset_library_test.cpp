@@ -74,7 +74,7 @@ TEST_CASE("PresetLibrary: a broken file is named and keeps no other from opening
     f.library.reread();
     CHECK(f.library.contains(QStringLiteral("Good")));
     REQUIRE(f.library.problems().size() == 1);
-    CHECK(f.library.problems().first().contains(QStringLiteral("broken.json")));
+    CHECK(f.library.problems().first()().contains(QStringLiteral("broken.json")));
     CHECK_FALSE(f.library.import(f.folder.filePath(QStringLiteral("broken.json"))).ok());
     CHECK_FALSE(f.library.import(f.folder.filePath(QStringLiteral("absent.json"))).ok());
 }
