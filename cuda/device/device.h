@@ -26,10 +26,11 @@
 // dot4(a, b, c)           c + sum of four products of int8.
 // mma_s8(d, a, b), mma_f16, mma_bf16 (sm_80)   d += A B, m16n8k32 or m16n8k16; fragments as in the
 //                         PTX ISA (emulation/matrix.cpp has the table). By whole warps.
-// load_matrix<1, 2 or 4>(r, row), load_matrix_transposed   Rows of 16 bytes in shared memory.
-// copy_async16(shared, global), copy_async16_or_zero(shared, global, is_inside), copy_commit(),
-// copy_wait<n>()          What was copied is there after the wait that leaves n groups in flight,
-//                         for others after the next barrier.
+// mma_s8_half(d, a0, a1, b)   m16n8k16: one half of the columns of a m16n8k32, its words of A and
+// B. load_matrix<1, 2 or 4>(r, row), load_matrix_transposed   Rows of 16 bytes in shared memory.
+// copy_async16(shared, global), copy_async16_or_zero(shared, global, is_inside),
+// copy_async8_or_zero, copy_commit(), copy_wait<n>()   What was copied is there after the wait that
+//                         leaves n groups in flight, for others after the next barrier.
 // load16(p)               16 aligned bytes.
 // load16_once(p), load8_once(p)   Of weights, which are read once a step and never written; they
 // may

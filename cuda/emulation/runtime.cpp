@@ -177,24 +177,24 @@ uint32_t ballot(uint32_t mask, bool value, std::source_location where) {
     return out;
 }
 
-void copy_async16(void* target, const void* source) {
+void copy_async(void* target, const void* source, uint32_t bytes) {
     const IgnoreAccesses ignore;
-    check_shared(target, 16, 16);
-    if (source != nullptr) check_access(source, 16, 16);
+    check_shared(target, bytes, bytes);
+    if (source != nullptr) check_access(source, bytes, bytes);
     auto* to = static_cast<std::byte*>(target);
     const auto* from = static_cast<const std::byte*>(source);
     AsyncCopies& copies = current_thread().copies;
     if (!current_scheduler().schedule().has_eager_copies) {
-        std::memset(to, 0xff, 16);
-        copies.open.push_back({to, from});
+        std::memset(to, 0xff, bytes);
+        copies.open.push_back({to, from, bytes});
         return;
     }
     if (from == nullptr) {
-        std::memset(to, 0, 16);
+        std::memset(to, 0, bytes);
     } else {
-        std::memcpy(to, from, 16);
+        std::memcpy(to, from, bytes);
     }
-    copies.open.push_back({nullptr, nullptr});
+    copies.open.push_back({nullptr, nullptr, bytes});
 }
 
 void copy_commit() {
@@ -211,9 +211,9 @@ void copy_wait(uint32_t num_in_flight) {
         for (const AsyncCopy& copy : copies.groups.front()) {
             if (copy.target == nullptr) continue;
             if (copy.source == nullptr) {
-                std::memset(copy.target, 0, 16);
+                std::memset(copy.target, 0, copy.bytes);
             } else {
-                std::memcpy(copy.target, copy.source, 16);
+                std::memcpy(copy.target, copy.source, copy.bytes);
             }
         }
         copies.groups.pop_front();

@@ -45,7 +45,7 @@ void load_matrix(uint32_t* registers, const void* row, uint32_t num_matrices, bo
                  std::source_location where);
 
 /// source null: zeros.
-void copy_async16(void* target, const void* source);
+void copy_async(void* target, const void* source, uint32_t bytes);
 void copy_commit();
 void copy_wait(uint32_t num_in_flight);
 

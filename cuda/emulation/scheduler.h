@@ -38,6 +38,7 @@ struct WarpCall {
 struct AsyncCopy {
     std::byte* target;
     const std::byte* source;  ///< Null: zeros.
+    uint32_t bytes;
 };
 
 /// Copies that a thread has begun and not waited for.

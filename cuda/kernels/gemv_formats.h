@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a lane reads and multiplies one group of 32 weights in each repacked format
 // (weights/repack.h says how they lie). Load brings a group into registers, so that many loads are
-// in flight; add() multiplies it by a group of activations.
+// in flight; add() multiplies it by a group of activations. unpack() and factors() say what the
+// weights are: value i = codes[i] * scale + offset, with two of each where halves differ.
 #pragma once
 
 #include "device/device.h"
@@ -30,6 +31,15 @@ HOKKU_DEVICE ActivationGroup load_activations(const QuantizedVectors& x, uint64_
     out.sums[0] = scale.sums[0];
     out.sums[1] = scale.sums[1];
     return out;
+}
+
+/// Of a group's halves; equal where the format knows one of the whole.
+struct GroupFactors {
+    float scale[2], offset[2];
+};
+
+HOKKU_DEVICE GroupFactors same_factors(float scale, float offset = 0.0f) {
+    return {{scale, scale}, {offset, offset}};
 }
 
 HOKKU_DEVICE int32_t dot_word(uint32_t a, uint32_t b, int32_t sum) {
@@ -62,9 +72,32 @@ HOKKU_DEVICE uint32_t no_high_bits(uint32_t) {
     return 0;
 }
 
+HOKKU_DEVICE uint32_t fifth_bits(uint32_t high, uint32_t word) {
+    return (high >> word & 0x01010101u) << 4;
+}
+
+/// Subtracts kZero of each of four bytes below 128.
+template <uint32_t kZero>
+HOKKU_DEVICE uint32_t subtract_zero(uint32_t codes) {
+    return ((codes | 0x80808080u) - kZero * 0x01010101u) ^ 0x80808080u;
+}
+
+/// The codes that dot_nibbles would multiply, less kZero.
+template <uint32_t kZero, class High>
+HOKKU_DEVICE void unpack_nibbles(const Words4& codes, uint32_t (&out)[8], High high) {
+    HOKKU_UNROLL
+    for (uint32_t w = 0; w < 4; ++w) {
+        const uint32_t low = (codes.w[w] & 0x0f0f0f0fu) | high(w);
+        const uint32_t up = (codes.w[w] >> 4 & 0x0f0f0f0fu) | high(w + 4);
+        out[w] = kZero == 0 ? low : subtract_zero<kZero>(low);
+        out[w + 4] = kZero == 0 ? up : subtract_zero<kZero>(up);
+    }
+}
+
 /// d, dmin of 256 values; scale and minimum of 32.
 template <bool kHasFifthBit>
 struct SuperScaleFormat {
+    static constexpr bool kHasHalves = false, kHasOffset = true;
     struct Load {
         Words4 codes;
         uint32_t high, super;
@@ -82,8 +115,7 @@ struct SuperScaleFormat {
     static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
         int32_t dots[2];
         if (kHasFifthBit) {
-            dot_nibbles(w.codes, x, dots,
-                        [&](uint32_t i) { return (w.high >> i & 0x01010101u) << 4; });
+            dot_nibbles(w.codes, x, dots, [&](uint32_t i) { return fifth_bits(w.high, i); });
         } else {
             dot_nibbles(w.codes, x, dots, no_high_bits);
         }
@@ -93,12 +125,21 @@ struct SuperScaleFormat {
         const float total = static_cast<float>(x.sums[0] + x.sums[1]);
         return fma_f(x.scale, scale * dot - min * total, sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        unpack_nibbles<0>(w.codes, codes,
+                          [&](uint32_t i) { return kHasFifthBit ? fifth_bits(w.high, i) : 0; });
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        return same_factors(lower_half(w.super) * static_cast<float>(w.scales & 255u),
+                            -upper_half(w.super) * static_cast<float>(w.scales >> 8));
+    }
 };
 using FormatQ4K = SuperScaleFormat<false>;
 using FormatQ5K = SuperScaleFormat<true>;
 
 /// d of 256 values; a signed scale for each 16; codes of six bits, 32 means zero.
 struct FormatQ6K {
+    static constexpr bool kHasHalves = true, kHasOffset = false;
     struct Load {
         Words4 codes;
         uint32_t high[2], super;
@@ -125,11 +166,23 @@ struct FormatQ6K {
             scale0 * (dots[0] - 32 * x.sums[0]) + scale1 * (dots[1] - 32 * x.sums[1]);
         return fma_f(x.scale * lower_half(w.super), static_cast<float>(dot), sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        unpack_nibbles<32>(w.codes, codes, [&](uint32_t i) {
+            return (w.high[i / 4] >> (2 * (i % 4)) & 0x03030303u) << 4;
+        });
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        const float d = lower_half(w.super);
+        return {{d * static_cast<float>(static_cast<int8_t>(w.scales & 255u)),
+                 d * static_cast<float>(static_cast<int8_t>(w.scales >> 8))},
+                {0.0f, 0.0f}};
+    }
 };
 
 /// One scale of 32; kZero is the code of zero.
 template <bool kHasFifthBit, int32_t kZero>
 struct ScaleFormat {
+    static constexpr bool kHasHalves = false, kHasOffset = false;
     struct Load {
         Words4 codes;
         uint32_t high;
@@ -146,13 +199,19 @@ struct ScaleFormat {
     static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
         int32_t dots[2];
         if (kHasFifthBit) {
-            dot_nibbles(w.codes, x, dots,
-                        [&](uint32_t i) { return (w.high >> i & 0x01010101u) << 4; });
+            dot_nibbles(w.codes, x, dots, [&](uint32_t i) { return fifth_bits(w.high, i); });
         } else {
             dot_nibbles(w.codes, x, dots, no_high_bits);
         }
         const int32_t dot = dots[0] + dots[1] - kZero * (x.sums[0] + x.sums[1]);
         return fma_f(x.scale * half_to_float(w.scale), static_cast<float>(dot), sum);
+    }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        unpack_nibbles<kZero>(w.codes, codes,
+                              [&](uint32_t i) { return kHasFifthBit ? fifth_bits(w.high, i) : 0; });
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        return same_factors(half_to_float(w.scale));
     }
 };
 using FormatQ4_0 = ScaleFormat<false, 8>;
@@ -161,6 +220,7 @@ using FormatQ5_0 = ScaleFormat<true, 16>;
 /// A scale and an offset of 32.
 template <bool kHasFifthBit>
 struct ScaleOffsetFormat {
+    static constexpr bool kHasHalves = false, kHasOffset = true;
     struct Load {
         Words4 codes;
         uint32_t high, scales;
@@ -176,8 +236,7 @@ struct ScaleOffsetFormat {
     static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
         int32_t dots[2];
         if (kHasFifthBit) {
-            dot_nibbles(w.codes, x, dots,
-                        [&](uint32_t i) { return (w.high >> i & 0x01010101u) << 4; });
+            dot_nibbles(w.codes, x, dots, [&](uint32_t i) { return fifth_bits(w.high, i); });
         } else {
             dot_nibbles(w.codes, x, dots, no_high_bits);
         }
@@ -185,12 +244,20 @@ struct ScaleOffsetFormat {
         const float total = static_cast<float>(x.sums[0] + x.sums[1]);
         return fma_f(x.scale, lower_half(w.scales) * dot + upper_half(w.scales) * total, sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        unpack_nibbles<0>(w.codes, codes,
+                          [&](uint32_t i) { return kHasFifthBit ? fifth_bits(w.high, i) : 0; });
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        return same_factors(lower_half(w.scales), upper_half(w.scales));
+    }
 };
 using FormatQ4_1 = ScaleOffsetFormat<false>;
 using FormatQ5_1 = ScaleOffsetFormat<true>;
 
 /// Codes of eight bits, one scale of 32.
 struct FormatQ8_0 {
+    static constexpr bool kHasHalves = false, kHasOffset = false;
     struct Load {
         Words4 low, high;
         uint16_t scale;
@@ -212,6 +279,16 @@ struct FormatQ8_0 {
         }
         return fma_f(x.scale * half_to_float(w.scale), static_cast<float>(dot), sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        HOKKU_UNROLL
+        for (uint32_t i = 0; i < 4; ++i) {
+            codes[i] = w.low.w[i];
+            codes[i + 4] = w.high.w[i];
+        }
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        return same_factors(half_to_float(w.scale));
+    }
 };
 
 /// Codes of two or three bits; of each half a scale and, with two bits, a minimum.
@@ -220,6 +297,7 @@ HOKKU_DEVICE uint32_t pairs_of(const Words2& codes, uint32_t word) {
 }
 
 struct FormatQ2K {
+    static constexpr bool kHasHalves = true, kHasOffset = true;
     struct Load {
         Words2 codes;
         uint32_t super;
@@ -249,10 +327,22 @@ struct FormatQ2K {
                             upper_half(w.super) * static_cast<float>(minima);
         return fma_f(x.scale, value, sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        HOKKU_UNROLL
+        for (uint32_t i = 0; i < 8; ++i) codes[i] = pairs_of(w.codes, i);
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        const float d = lower_half(w.super), dmin = upper_half(w.super);
+        return {
+            {d * static_cast<float>(w.scales & 15u), d * static_cast<float>(w.scales >> 8 & 15)},
+            {-dmin * static_cast<float>(w.scales >> 4 & 15),
+             -dmin * static_cast<float>(w.scales >> 12)}};
+    }
 };
 
 /// The code of zero is 4.
 struct FormatQ3K {
+    static constexpr bool kHasHalves = true, kHasOffset = false;
     struct Load {
         Words2 codes;
         uint32_t high, super;
@@ -282,6 +372,18 @@ struct FormatQ3K {
         }
         return fma_f(x.scale * lower_half(w.super), static_cast<float>(scaled), sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        HOKKU_UNROLL
+        for (uint32_t i = 0; i < 8; ++i) {
+            codes[i] = subtract_zero<4>(pairs_of(w.codes, i) | (w.high >> i & 0x01010101u) << 2);
+        }
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        const float d = lower_half(w.super);
+        return {{d * static_cast<float>(static_cast<int8_t>(w.scales & 255u)),
+                 d * static_cast<float>(static_cast<int8_t>(w.scales >> 8))},
+                {0.0f, 0.0f}};
+    }
 };
 
 /// The values that the codes 0 to 15 stand for, four in a word.
@@ -303,6 +405,15 @@ HOKKU_DEVICE uint32_t look_up(uint32_t nibbles) {
 }
 
 template <class Table>
+HOKKU_DEVICE void unpack_table(const Words4& codes, uint32_t (&out)[8]) {
+    HOKKU_UNROLL
+    for (uint32_t i = 0; i < 4; ++i) {
+        out[2 * i] = look_up<Table>(codes.w[i]);
+        out[2 * i + 1] = look_up<Table>(codes.w[i] >> 16);
+    }
+}
+
+template <class Table>
 HOKKU_DEVICE int32_t dot_table(const Words4& codes, const ActivationGroup& x) {
     int32_t dot = 0;
     HOKKU_UNROLL
@@ -315,6 +426,7 @@ HOKKU_DEVICE int32_t dot_table(const Words4& codes, const ActivationGroup& x) {
 
 /// The scale is a float32 that the host made of the exponent; it has the half of the steps.
 struct FormatMXFP4 {
+    static constexpr bool kHasHalves = false, kHasOffset = false;
     struct Load {
         Words4 codes;
         float scale;
@@ -329,9 +441,14 @@ struct FormatMXFP4 {
     static HOKKU_DEVICE float add(float sum, const Load& w, const ActivationGroup& x) {
         return fma_f(x.scale * w.scale, static_cast<float>(dot_table<TableFp4>(w.codes, x)), sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        unpack_table<TableFp4>(w.codes, codes);
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) { return same_factors(w.scale); }
 };
 
 struct FormatIQ4NL {
+    static constexpr bool kHasHalves = false, kHasOffset = false;
     struct Load {
         Words4 codes;
         uint16_t scale;
@@ -347,9 +464,16 @@ struct FormatIQ4NL {
         return fma_f(x.scale * half_to_float(w.scale),
                      static_cast<float>(dot_table<TableIQ4>(w.codes, x)), sum);
     }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        unpack_table<TableIQ4>(w.codes, codes);
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        return same_factors(half_to_float(w.scale));
+    }
 };
 
 struct FormatIQ4XS {
+    static constexpr bool kHasHalves = false, kHasOffset = false;
     struct Load {
         Words4 codes;
         uint32_t super;
@@ -367,6 +491,13 @@ struct FormatIQ4XS {
         const int32_t scaled =
             static_cast<int8_t>(w.scale & 255u) * dot_table<TableIQ4>(w.codes, x);
         return fma_f(x.scale * lower_half(w.super), static_cast<float>(scaled), sum);
+    }
+    static HOKKU_DEVICE void unpack(const Load& w, uint32_t (&codes)[8]) {
+        unpack_table<TableIQ4>(w.codes, codes);
+    }
+    static HOKKU_DEVICE GroupFactors factors(const Load& w) {
+        return same_factors(lower_half(w.super) *
+                            static_cast<float>(static_cast<int8_t>(w.scale & 255u)));
     }
 };
 

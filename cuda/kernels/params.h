@@ -49,6 +49,18 @@ struct GemvParams {
     uint32_t warps_per_row;  ///< 1, 2, 4 or 8, at most those of a block.
 };
 
+/// As GemvParams, for many vectors: gemm_<type>, 256 threads. block_x counts vectors in tiles of
+/// kGemmVectors, block_y rows in tiles of kGemmRows.
+struct GemmParams {
+    WeightPlanes weight;
+    QuantizedVectors x;
+    const float* bias;      ///< [rows] or null.
+    const float* residual;  ///< [num_vectors][out_stride] or null; may be out itself.
+    float* out;             ///< [num_vectors][out_stride]
+    uint32_t out_stride;
+};
+inline constexpr uint32_t kGemmRows = 128, kGemmVectors = 64;
+
 /// Gate and up rows of the same index give one value of the output, which is quantised.
 struct GatedGemvParams {
     WeightPlanes gate, up;

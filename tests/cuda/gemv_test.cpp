@@ -26,11 +26,8 @@ struct GemvCase {
 };
 
 std::string kernel_name(TensorType type, uint32_t num_vectors) {
-    std::string name = "gemv_" + std::string(traits_of(type).name);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     const uint32_t bucket = num_vectors <= 2 ? num_vectors : (num_vectors <= 4 ? 4 : 8);
-    return name + "_" + std::to_string(bucket);
+    return hokku::testing::kernel_name("gemv", type) + "_" + std::to_string(bucket);
 }
 
 void check_gemv(const GemvCase& c) {
@@ -66,23 +63,13 @@ void check_gemv(const GemvCase& c) {
         for (uint32_t v = 0; v < c.num_vectors; ++v) {
             const double* xv = x_values.data() + size_t{v} * c.cols;
             for (uint32_t r = 0; r < c.rows; ++r) {
-                const float* w = weight.values().data() + size_t{r} * c.cols;
-                double sum = 0, magnitude = 0;
-                for (uint32_t first = 0; first < c.cols; first += 32) {
-                    double largest = 0, x_sum = 0;
-                    for (uint32_t i = first; i < first + 32; ++i) {
-                        sum += double{w[i]} * xv[i];
-                        largest = std::max(largest, std::abs(double{w[i]}));
-                        x_sum += std::abs(xv[i]);
-                    }
-                    magnitude += largest * x_sum;
-                }
-                if (c.has_bias) sum += double{bias[r]};
-                if (c.has_residual) sum += double{residual[size_t{v} * stride + r]};
-                magnitude += (c.has_bias ? 100.0 : 0.0) + (c.has_residual ? 10.0 : 0.0);
+                Product exact =
+                    exact_product(weight.values().data() + size_t{r} * c.cols, xv, c.cols);
+                if (c.has_bias) exact.add(bias[r], 100.0);
+                if (c.has_residual) exact.add(residual[size_t{v} * stride + r], 10.0);
                 INFO("vector " << v << " row " << r);
-                // A unit of float32 for each of the few roundings of a group's terms.
-                REQUIRE(std::abs(double{got[size_t{v} * stride + r]} - sum) <= 1e-6 * magnitude);
+                REQUIRE(std::abs(double{got[size_t{v} * stride + r]} - exact.sum) <=
+                        1e-6 * exact.magnitude);
             }
             // What lies behind the rows of a vector is not touched.
             for (uint32_t i = c.rows; i < stride; ++i) {

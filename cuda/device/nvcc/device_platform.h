@@ -115,6 +115,19 @@ HOKKU_DEVICE void mma_s8(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t
 #endif
 }
 
+HOKKU_DEVICE void mma_s8_half(int32_t (&d)[4], uint32_t a0, uint32_t a1, uint32_t b) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a0), "r"(a1), "r"(b));
+#else
+    mma_s8_quarter(d[0], d[1], a0, b);
+    mma_s8_quarter(d[2], d[3], a1, b);
+#endif
+}
+
 HOKKU_DEVICE void mma_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
     asm volatile(
@@ -193,6 +206,18 @@ HOKKU_DEVICE void copy_async16_or_zero(void* shared, const void* global, bool is
 #else
     *static_cast<uint4*>(shared) =
         is_inside ? *static_cast<const uint4*>(global) : make_uint4(0, 0, 0, 0);
+#endif
+}
+HOKKU_DEVICE void copy_async8_or_zero(void* shared, const void* global, bool is_inside) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+                 :
+                 : "r"(shared_address(shared)), "l"(__cvta_generic_to_global(global)),
+                   "r"(is_inside ? 8 : 0)
+                 : "memory");
+#else
+    *static_cast<uint2*>(shared) =
+        is_inside ? *static_cast<const uint2*>(global) : make_uint2(0, 0);
 #endif
 }
 HOKKU_DEVICE void copy_async16(void* shared, const void* global) {

@@ -127,6 +127,11 @@ inline void mma_s8(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[
                    Where where = Where::current()) {
     emulation::mma_s8(d, a, b, where);
 }
+inline void mma_s8_half(int32_t (&d)[4], uint32_t a0, uint32_t a1, uint32_t b,
+                        Where where = Where::current()) {
+    const uint32_t a[4] = {a0, a1, 0, 0}, columns[2] = {b, 0};
+    emulation::mma_s8(d, a, columns, where);
+}
 inline void mma_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                     Where where = Where::current()) {
     emulation::mma_f16(d, a, b, where);
@@ -145,10 +150,13 @@ void load_matrix_transposed(uint32_t (&r)[n], const void* row, Where where = Whe
 }
 
 inline void copy_async16(void* shared, const void* global) {
-    emulation::copy_async16(shared, global);
+    emulation::copy_async(shared, global, 16);
 }
 inline void copy_async16_or_zero(void* shared, const void* global, bool is_inside) {
-    emulation::copy_async16(shared, is_inside ? global : nullptr);
+    emulation::copy_async(shared, is_inside ? global : nullptr, 16);
+}
+inline void copy_async8_or_zero(void* shared, const void* global, bool is_inside) {
+    emulation::copy_async(shared, is_inside ? global : nullptr, 8);
 }
 inline void copy_commit() {
     emulation::copy_commit();

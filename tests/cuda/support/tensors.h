@@ -2,9 +2,12 @@
 // Activations and weights on the test device, in the forms that kernels take them.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "backend/quant_blocks.h"
@@ -23,6 +26,37 @@ inline std::vector<float> activations(size_t n, uint32_t seed, float scale = 1.0
         value = scale * normal(random) * (random() % 100 == 0 ? 6.0f : 1.0f);
     }
     return values;
+}
+
+/// "gemm", q4_k: gemm_q4_k.
+inline std::string kernel_name(const std::string& kernel, TensorType type) {
+    std::string name(traits_of(type).name);
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return kernel + "_" + name;
+}
+
+/// A product in double precision, and what its float32 error is measured by: a unit of float32 for
+/// each of the few roundings of a group's terms.
+struct Product {
+    double sum = 0, magnitude = 0;
+    void add(float value, double size) {
+        sum += double{value};
+        magnitude += size;
+    }
+};
+
+inline Product exact_product(const float* w, const double* x, uint32_t n) {
+    Product out;
+    for (uint32_t first = 0; first < n; first += cuda::kGroup) {
+        double largest = 0, x_sum = 0;
+        for (uint32_t i = first; i < first + cuda::kGroup; ++i) {
+            out.sum += double{w[i]} * x[i];
+            largest = std::max(largest, std::abs(double{w[i]}));
+            x_sum += std::abs(x[i]);
+        }
+        out.magnitude += largest * x_sum;
+    }
+    return out;
 }
 
 /// int8 vectors on the device.
