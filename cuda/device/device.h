@@ -31,7 +31,7 @@
 // copy_async16(shared, global), copy_async16_or_zero(shared, global, is_inside),
 // copy_async8_or_zero, copy_commit(), copy_wait<n>()   What was copied is there after the wait that
 //                         leaves n groups in flight, for others after the next barrier.
-// load16(p)               16 aligned bytes.
+// load16(p), load8(p), store16(p, words)   16 or 8 aligned bytes.
 // load16_once(p), load8_once(p)   Of weights, which are read once a step and never written; they
 // may
 //                         move before wait_for_primary().

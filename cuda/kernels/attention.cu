@@ -20,12 +20,14 @@ struct Piece {
     float values[kPiece];
 };
 
-/// kPiece values from element `place` on of a pool of keys or values.
+/// kPiece values from dimension d on of a position: `head` counts heads over all blocks.
 struct HalfReader {
     const uint16_t* pool;
-    HOKKU_DEVICE explicit HalfReader(const void* p) : pool(static_cast<const uint16_t*>(p)) {}
-    [[nodiscard]] HOKKU_DEVICE Piece load(uint64_t place) const {
-        const Words4 words = load16(pool + place);
+    uint32_t dim;
+    HOKKU_DEVICE HalfReader(const void* p, uint32_t size)
+        : pool(static_cast<const uint16_t*>(p)), dim(size) {}
+    [[nodiscard]] HOKKU_DEVICE Piece load(uint64_t head, uint32_t position, uint32_t d) const {
+        const Words4 words = load16(pool + (head * kKvPositions + position) * dim + d);
         Piece out;
         HOKKU_UNROLL
         for (uint32_t i = 0; i < 4; ++i) {
@@ -38,13 +40,36 @@ struct HalfReader {
 
 struct FloatReader {
     const float* pool;
-    HOKKU_DEVICE explicit FloatReader(const void* p) : pool(static_cast<const float*>(p)) {}
-    [[nodiscard]] HOKKU_DEVICE Piece load(uint64_t place) const {
-        const Words4 words[2] = {load16(pool + place), load16(pool + place + 4)};
+    uint32_t dim;
+    HOKKU_DEVICE FloatReader(const void* p, uint32_t size)
+        : pool(static_cast<const float*>(p)), dim(size) {}
+    [[nodiscard]] HOKKU_DEVICE Piece load(uint64_t head, uint32_t position, uint32_t d) const {
+        const float* from = pool + (head * kKvPositions + position) * dim + d;
+        const Words4 words[2] = {load16(from), load16(from + 4)};
         Piece out;
         HOKKU_UNROLL
         for (uint32_t i = 0; i < kPiece; ++i) {
             out.values[i] = bits_to_float(words[i / 4].w[i % 4]);
+        }
+        return out;
+    }
+};
+
+struct Q8Reader {
+    const int8_t* pool;
+    uint32_t dim;
+    HOKKU_DEVICE Q8Reader(const void* p, uint32_t size)
+        : pool(static_cast<const int8_t*>(p)), dim(size) {}
+    [[nodiscard]] HOKKU_DEVICE Piece load(uint64_t head, uint32_t position, uint32_t d) const {
+        const int8_t* codes = pool + head * kv_head_bytes(kKvQ8_0, dim);
+        const auto* scales = reinterpret_cast<const uint16_t*>(codes + kKvPositions * dim);
+        const Words2 words = load8(codes + position * dim + d);
+        const float scale = half_to_float(scales[d / kGroup * kKvPositions + position]);
+        Piece out;
+        HOKKU_UNROLL
+        for (uint32_t i = 0; i < kPiece; ++i) {
+            const auto code = static_cast<int8_t>(words.w[i / 4] >> (8 * (i % 4)));
+            out.values[i] = scale * static_cast<float>(code);
         }
         return out;
     }
@@ -92,7 +117,7 @@ HOKKU_DEVICE void attention_split(const AttentionParams& p) {
         heads_max[thread_id()] = kLowest;
         heads_sum[thread_id()] = 0;
     }
-    const Reader keys(kv.keys), values(kv.values);
+    const Reader keys(kv.keys, kv.key_dim), values(kv.values, kv.value_dim);
     const uint32_t* table = p.kv.tables + uint64_t{row} * kv.max_blocks;
     // Thread t adds up dimensions piece t % columns of the positions t / columns, + slots, ..
     const uint32_t columns = kv.value_dim / kPiece, slots = num_threads() / columns;
@@ -104,10 +129,9 @@ HOKKU_DEVICE void attention_split(const AttentionParams& p) {
         if (thread_id() < tile_end) {
             const uint32_t at = tile + thread_id();
             const uint64_t head = uint64_t{table[at / kKvPositions]} * kv.num_kv_heads + kv_head;
-            const uint64_t place = (head * kKvPositions + at % kKvPositions) * kv.key_dim;
             float dots[kHeads] = {};
             for (uint32_t d = 0; d < kv.key_dim; d += kPiece) {
-                const Piece key = keys.load(place + d);
+                const Piece key = keys.load(head, at % kKvPositions, d);
                 HOKKU_UNROLL
                 for (uint32_t h = 0; h < kHeads; ++h) {
                     const Words4 q[2] = {load16(&queries[h * kMaxHeadDim + d]),
@@ -159,8 +183,7 @@ HOKKU_DEVICE void attention_split(const AttentionParams& p) {
                 const uint32_t at = tile + i;
                 const uint64_t head =
                     uint64_t{table[at / kKvPositions]} * kv.num_kv_heads + kv_head;
-                const uint64_t place = (head * kKvPositions + at % kKvPositions) * kv.value_dim;
-                const Piece value = values.load(place + column * kPiece);
+                const Piece value = values.load(head, at % kKvPositions, column * kPiece);
                 HOKKU_UNROLL
                 for (uint32_t h = 0; h < kHeads; ++h) {
                     const float weight = logits[h * kAttentionThreads + i];
@@ -196,12 +219,15 @@ HOKKU_DEVICE void attention_split(const AttentionParams& p) {
     }
 }
 
-#define HOKKU_ATTENTION(heads)                                                            \
-    HOKKU_KERNEL_RESIDENT(attention_f32_##heads, AttentionParams, kAttentionThreads, 3) { \
-        attention_split<FloatReader, heads>(p);                                           \
-    }                                                                                     \
-    HOKKU_KERNEL_RESIDENT(attention_f16_##heads, AttentionParams, kAttentionThreads, 3) { \
-        attention_split<HalfReader, heads>(p);                                            \
+#define HOKKU_ATTENTION(heads)                                                             \
+    HOKKU_KERNEL_RESIDENT(attention_f32_##heads, AttentionParams, kAttentionThreads, 3) {  \
+        attention_split<FloatReader, heads>(p);                                            \
+    }                                                                                      \
+    HOKKU_KERNEL_RESIDENT(attention_f16_##heads, AttentionParams, kAttentionThreads, 3) {  \
+        attention_split<HalfReader, heads>(p);                                             \
+    }                                                                                      \
+    HOKKU_KERNEL_RESIDENT(attention_q8_0_##heads, AttentionParams, kAttentionThreads, 3) { \
+        attention_split<Q8Reader, heads>(p);                                               \
     }
 
 HOKKU_ATTENTION(1)

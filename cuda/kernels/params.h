@@ -107,10 +107,11 @@ struct QuantizeParams {
     uint32_t x_stride;
 };
 
-enum KvFormat : uint32_t { kKvF32 = 0, kKvF16 = 1 };
+enum KvFormat : uint32_t { kKvF32 = 0, kKvF16 = 1, kKvQ8_0 = 2 };
 
 /// Keys and values of one layer in blocks of 64 positions: keys [block][kv_head][64][key_dim],
-/// values [block][kv_head][64][value_dim].
+/// values [block][kv_head][64][value_dim]. Of q8_0 behind the codes of each head in a block are
+/// its scales, f16 [ceil(dim / 32)][64]. Sizes of heads are multiples of 8.
 struct KvPool {
     void* keys;
     void* values;
@@ -121,6 +122,12 @@ struct KvPool {
     uint32_t format;  ///< KvFormat
 };
 inline constexpr uint32_t kKvPositions = 64;
+
+/// Bytes of the keys or the values of one head in one block.
+constexpr uint64_t kv_head_bytes(uint32_t format, uint32_t dim) {
+    if (format == kKvQ8_0) return kKvPositions * uint64_t{dim + (dim + kGroup - 1) / kGroup * 2};
+    return kKvPositions * uint64_t{dim} * (format == kKvF16 ? 2 : 4);
+}
 
 /// Rotates queries and keys and stores keys and values.
 struct RopeParams {
@@ -160,6 +167,42 @@ struct AttentionParams {
     float scale;
     float softcap;  ///< 0: none.
 };
+
+/// Attention of many rows: flash_<f16, q8_0>_<64, 128, 256>, of which the last is the larger of
+/// both sizes of heads. block_x counts tiles of 16 num_warps query rows, of which a KV head has
+/// num_heads / num_kv_heads for each row; block_y KV heads; block_z sequences. Blocks behind the
+/// end of a sequence do nothing. Launched with flash_shared_bytes().
+struct FlashParams {
+    const float* q;  ///< [num_rows][q_stride]
+    /// [num_rows], ascending within a sequence; row r sees positions up to its own.
+    const uint32_t* positions;
+    /// [num_sequences + 1]: where the rows of each begin. All rows of one use its first's table.
+    const uint32_t* row_bounds;
+    KvPool kv;
+    const float* sinks;  ///< [num_heads] or null.
+    float* out;          ///< [num_rows][out_stride]
+    uint32_t q_stride, out_stride;
+    uint32_t num_heads;
+    uint32_t window;  ///< 0: all.
+    float scale;
+    float softcap;  ///< 0: none.
+};
+inline constexpr uint32_t kFlashMaxWarps = 4;
+
+/// Positions that a block looks at together.
+constexpr uint32_t flash_positions(uint32_t max_dim) {
+    return max_dim <= 128 ? 64 : 32;
+}
+/// Halves from one row in shared memory to the next: whole fragments, on other banks.
+constexpr uint32_t flash_pitch(uint32_t dim) {
+    return (dim + 15) / 16 * 16 + 8;
+}
+constexpr uint32_t flash_shared_bytes(uint32_t key_dim, uint32_t value_dim, uint32_t num_warps) {
+    const uint32_t positions = flash_positions(key_dim > value_dim ? key_dim : value_dim);
+    const uint32_t queries = 2 * 16 * num_warps * flash_pitch(key_dim);
+    const uint32_t scales = 2 * positions * (256 / kGroup);
+    return 2 * (queries + positions * (flash_pitch(key_dim) + flash_pitch(value_dim)) + scales);
+}
 
 struct CombineParams {
     const float* sums;

@@ -7,20 +7,47 @@
 
 namespace hokku::cuda {
 
-HOKKU_DEVICE void store_kv(const KvPool& kv, void* pool, uint64_t place, float value) {
-    if (kv.format == kKvF16) {
-        static_cast<uint16_t*>(pool)[place] = float_to_half_clamped(value);
-    } else {
-        static_cast<float*>(pool)[place] = value;
-    }
+/// The smallest half by which no code of a group is beyond 127; not a number where a value is not
+/// finite.
+HOKKU_DEVICE uint16_t kv_scale(float largest, bool is_finite) {
+    if (!is_finite) return 0x7e00;
+    const float wanted = largest / 127.0f;
+    const uint16_t scale = float_to_half_clamped(wanted);
+    return half_to_float(scale) < wanted && scale < 0x7bff ? scale + 1 : scale;
 }
 
-/// Of the first element of a row of `dim` values.
-HOKKU_DEVICE uint64_t kv_place(const KvPool& kv, uint32_t row, uint32_t position, uint32_t head,
-                               uint32_t dim) {
+/// Stores a row of `dim` values, of which lane i of a warp brings value(i), value(i + 32), ..
+template <class Value>
+HOKKU_DEVICE void store_kv(const KvPool& kv, void* pool, uint32_t row, uint32_t position,
+                           uint32_t head, uint32_t dim, Value value) {
     const uint32_t block = kv.tables[uint64_t{row} * kv.max_blocks + position / kKvPositions];
-    const uint64_t head_of_pool = uint64_t{block} * kv.num_kv_heads + head;
-    return (head_of_pool * kKvPositions + position % kKvPositions) * dim;
+    const uint32_t slot = position % kKvPositions;
+    auto* bytes = static_cast<uint8_t*>(pool) +
+                  (uint64_t{block} * kv.num_kv_heads + head) * kv_head_bytes(kv.format, dim);
+    for (uint32_t first = 0; first < dim; first += kWarp) {
+        const uint32_t i = first + lane_id();
+        const bool is_inside = i < dim;
+        const float x = is_inside ? value(i) : 0.0f;
+        if (kv.format == kKvQ8_0) {
+            const float largest = warp_max(abs_f(x));
+            const bool is_finite = ballot(kAllLanes, x - x == 0.0f) == kAllLanes;
+            const uint16_t scale = kv_scale(largest, is_finite);
+            const float step = half_to_float(scale);
+            const float code =
+                step > 0.0f ? min_f(max_f(x * (1.0f / step), -127.0f), 127.0f) : 0.0f;
+            if (is_inside) {
+                reinterpret_cast<int8_t*>(bytes)[slot * dim + i] =
+                    static_cast<int8_t>(round_to_int(code));
+            }
+            if (lane_id() == 0) {
+                reinterpret_cast<uint16_t*>(bytes + kKvPositions * dim)[first * 2 + slot] = scale;
+            }
+        } else if (is_inside && kv.format == kKvF16) {
+            reinterpret_cast<uint16_t*>(bytes)[slot * dim + i] = float_to_half_clamped(x);
+        } else if (is_inside) {
+            reinterpret_cast<float*>(bytes)[slot * dim + i] = x;
+        }
+    }
 }
 
 constexpr uint32_t kMaxHeadDim = 512;
@@ -60,10 +87,8 @@ HOKKU_KERNEL(rope_append, RopeParams, 32) {
     if (head >= p.num_heads + kv.num_kv_heads) {
         head -= p.num_heads + kv.num_kv_heads;
         const float* v = rows + q_size + k_size + head * kv.value_dim;
-        const uint64_t place = kv_place(kv, row, position, head, kv.value_dim);
-        for (uint32_t i = lane_id(); i < kv.value_dim; i += kWarp) {
-            store_kv(kv, kv.values, place + i, v[i]);
-        }
+        store_kv(kv, kv.values, row, position, head, kv.value_dim,
+                 [&](uint32_t i) { return v[i]; });
         return;
     }
     const bool is_key = head >= p.num_heads;
@@ -102,14 +127,12 @@ HOKKU_KERNEL(rope_append, RopeParams, 32) {
         const auto spans = static_cast<float>(position / p.temperature_span);
         factor += p.temperature * log_f(1.0f + spans);
     }
-    const uint64_t place = is_key ? kv_place(kv, row, position, head - p.num_heads, kv.key_dim) : 0;
-    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) {
-        if (is_key) {
-            store_kv(kv, kv.keys, place + i, rotated[i]);
-        } else {
-            x[i] = rotated[i] * factor;
-        }
+    if (is_key) {
+        store_kv(kv, kv.keys, row, position, head - p.num_heads, kv.key_dim,
+                 [&](uint32_t i) { return rotated[i]; });
+        return;
     }
+    for (uint32_t i = lane_id(); i < kv.key_dim; i += kWarp) x[i] = rotated[i] * factor;
 }
 
 }  // namespace hokku::cuda

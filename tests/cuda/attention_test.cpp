@@ -4,14 +4,11 @@
 // and blocks, windows, sinks, caps, and logits as large as Qwen 2 makes them.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "backend/half.h"
 #include "cuda/support/device.h"
+#include "cuda/support/pages.h"
 #include "cuda/support/tensors.h"
 #include "support/catch.h"
 
@@ -21,120 +18,6 @@ using cuda::AttentionParams;
 using cuda::CombineParams;
 
 namespace {
-
-struct AttentionCase {
-    uint32_t group = 1, num_kv_heads = 2, key_dim = 64, value_dim = 64;
-    uint32_t format = cuda::kKvF32;
-    std::vector<uint32_t> lengths = {1, 64, 100, 130};
-    uint32_t split_positions = 64;
-    uint32_t window = 0;
-    float softcap = 0, q_scale = 2.0f, k_scale = 1.0f;
-    bool has_sinks = false;
-    uint32_t spare_splits = 1;  ///< Beyond the longest row: a graph is planned by capacity.
-};
-
-/// Pages with random keys and values, blocks in no order, stale values elsewhere.
-struct Pages {
-    explicit Pages(const AttentionCase& case_) : c(case_) {
-        uint32_t longest = 0;
-        for (const uint32_t length : c.lengths) longest = std::max(longest, length);
-        max_blocks = (longest + 63) / 64;
-        const auto num_rows = static_cast<uint32_t>(c.lengths.size());
-        num_blocks = num_rows * max_blocks;
-        for (uint32_t i = 0; i < num_blocks; ++i) tables.push_back((i * 5 + 2) % num_blocks);
-        if (num_blocks % 5 == 0) std::iota(tables.rbegin(), tables.rend(), 0u);
-        // Not a number, where no sequence has written.
-        keys.assign(size_t{num_blocks} * c.num_kv_heads * 64 * c.key_dim * bytes(), 0xff);
-        values.assign(size_t{num_blocks} * c.num_kv_heads * 64 * c.value_dim * bytes(), 0xff);
-        std::mt19937 random(c.key_dim + c.group);
-        std::normal_distribution<float> normal;
-        for (uint32_t r = 0; r < num_rows; ++r) {
-            for (uint32_t p = 0; p < c.lengths[r]; ++p) {
-                for (uint32_t h = 0; h < c.num_kv_heads; ++h) {
-                    for (uint32_t d = 0; d < c.key_dim; ++d) {
-                        // A few channels are large, as with biases.
-                        const float bias = d % 16 == 5 ? 2.5f * c.k_scale : 0.0f;
-                        write(keys, place(r, p, h, c.key_dim) + d,
-                              c.k_scale * normal(random) + bias);
-                    }
-                    for (uint32_t d = 0; d < c.value_dim; ++d) {
-                        write(values, place(r, p, h, c.value_dim) + d, normal(random));
-                    }
-                }
-            }
-        }
-    }
-    [[nodiscard]] size_t bytes() const { return c.format == cuda::kKvF32 ? 4 : 2; }
-    [[nodiscard]] size_t place(uint32_t row, uint32_t position, uint32_t head, uint32_t dim) const {
-        const size_t block = tables[row * max_blocks + position / 64];
-        return ((block * c.num_kv_heads + head) * 64 + position % 64) * dim;
-    }
-    void write(std::vector<uint8_t>& pool, size_t at, float value) const {
-        const uint16_t half = float_to_half(value);
-        if (c.format == cuda::kKvF32) {
-            std::memcpy(pool.data() + 4 * at, &value, 4);
-        } else {
-            std::memcpy(pool.data() + 2 * at, &half, 2);
-        }
-    }
-    [[nodiscard]] double read(const std::vector<uint8_t>& pool, size_t at) const {
-        float value = 0;
-        uint16_t half = 0;
-        if (c.format == cuda::kKvF32) {
-            std::memcpy(&value, pool.data() + 4 * at, 4);
-        } else {
-            std::memcpy(&half, pool.data() + 2 * at, 2);
-            value = half_to_float(half);
-        }
-        return double{value};
-    }
-    AttentionCase c;
-    uint32_t max_blocks = 0, num_blocks = 0;
-    std::vector<uint32_t> tables;
-    std::vector<uint8_t> keys, values;
-};
-
-/// One head of one row, and a bound of how far float32 may be off.
-struct Exact {
-    std::vector<double> out;
-    double tolerance;
-};
-
-Exact exact_head(const Pages& pages, const float* q, uint32_t row, uint32_t head, float scale,
-                 const float* sink) {
-    const AttentionCase& c = pages.c;
-    const uint32_t kv_head = head / c.group, length = c.lengths[row];
-    const uint32_t begin = c.window > 0 && length > c.window ? length - c.window : 0;
-    std::vector<double> logits;
-    double max = -1e300, magnitude = 0;
-    for (uint32_t p = begin; p < length; ++p) {
-        double dot = 0, sum = 0;
-        for (uint32_t d = 0; d < c.key_dim; ++d) {
-            const double product =
-                double{q[d]} * pages.read(pages.keys, pages.place(row, p, kv_head, c.key_dim) + d);
-            dot += product;
-            sum += std::abs(product);
-        }
-        magnitude = std::max(magnitude, sum * double{scale});
-        dot *= double{scale};
-        if (c.softcap > 0) dot = double{c.softcap} * std::tanh(dot / double{c.softcap});
-        logits.push_back(dot);
-        max = std::max(max, dot);
-    }
-    if (sink != nullptr) max = std::max(max, double{*sink});
-    double weight = sink != nullptr ? std::exp(double{*sink} - max) : 0.0;
-    Exact exact{std::vector<double>(c.value_dim), 0};
-    for (double& logit : logits) weight += logit = std::exp(logit - max);
-    for (uint32_t d = 0; d < c.value_dim; ++d) {
-        for (uint32_t p = begin; p < length; ++p) {
-            exact.out[d] += logits[p - begin] / weight *
-                            pages.read(pages.values, pages.place(row, p, kv_head, c.value_dim) + d);
-        }
-    }
-    // An error of a logit is one of its weight; values are a few units.
-    exact.tolerance = 5.0 * (1e-6 + magnitude * 0x1p-23);
-    return exact;
-}
 
 void check_attention(const AttentionCase& c) {
     INFO(c.group << " heads on each of " << c.num_kv_heads << ", size " << c.key_dim << "/"
@@ -152,9 +35,8 @@ void check_attention(const AttentionCase& c) {
     const uint32_t heads_of_kernel = std::min(c.group, 8u);
     const uint32_t pieces = (c.group + heads_of_kernel - 1) / heads_of_kernel;
     const float scale = 1.0f / std::sqrt(static_cast<float>(c.key_dim));
-    const std::string kernel = std::string("attention_") +
-                               (c.format == cuda::kKvF32 ? "f32_" : "f16_") +
-                               std::to_string(heads_of_kernel);
+    constexpr const char* kNames[] = {"attention_f32_", "attention_f16_", "attention_q8_0_"};
+    const std::string kernel = kNames[c.format] + std::to_string(heads_of_kernel);
     for (const emulation::Schedule& schedule : kernel_schedules()) {
         INFO(describe(schedule));
         TestDevice& device = TestDevice::get();
@@ -199,8 +81,8 @@ void check_attention(const AttentionCase& c) {
         for (uint32_t r = 0; r < num_rows; ++r) {
             for (uint32_t h = 0; h < num_heads; ++h) {
                 const Exact exact =
-                    exact_head(pages, q.data() + size_t{r} * q_stride + h * c.key_dim, r, h, scale,
-                               c.has_sinks ? &sinks[h] : nullptr);
+                    exact_head(pages, q.data() + size_t{r} * q_stride + h * c.key_dim, r,
+                               c.lengths[r], h, scale, c.has_sinks ? &sinks[h] : nullptr);
                 for (uint32_t d = 0; d < c.value_dim; ++d) {
                     const size_t i = h * c.value_dim + d;
                     // Half a step of the quantisation is allowed on top.
@@ -216,7 +98,7 @@ void check_attention(const AttentionCase& c) {
 
 }  // namespace
 
-// Every number of query heads per KV head with every head size, in both formats.
+// Every number of query heads per KV head with every head size, in every format.
 #define HOKKU_ATTENTION_TESTS(ratio, size)                                     \
     TEST_CASE("Attention: " #ratio " heads on one, size " #size, "[cuda]") {   \
         check_attention({.group = ratio, .key_dim = size, .value_dim = size}); \
@@ -227,6 +109,12 @@ void check_attention(const AttentionCase& c) {
                          .format = cuda::kKvF16,                               \
                          .lengths = {257, 3},                                  \
                          .split_positions = 128});                             \
+        check_attention({.group = ratio,                                       \
+                         .num_kv_heads = 1,                                    \
+                         .key_dim = size,                                      \
+                         .value_dim = size,                                    \
+                         .format = cuda::kKvQ8_0,                              \
+                         .lengths = {131}});                                   \
     }
 #define HOKKU_ATTENTION_SIZES(ratio)  \
     HOKKU_ATTENTION_TESTS(ratio, 64)  \
@@ -299,7 +187,7 @@ TEST_CASE("Attention: logits are capped before the mask", "[cuda][quick]") {
 
 TEST_CASE("Attention: products far beyond the range of halves, as Qwen 2's", "[cuda][quick]") {
     // Queries to +-69 and keys to +-175 and beyond: q k reaches over a million.
-    for (const uint32_t format : {cuda::kKvF32, cuda::kKvF16}) {
+    for (const uint32_t format : {cuda::kKvF32, cuda::kKvF16, cuda::kKvQ8_0}) {
         check_attention({.group = 7,
                          .num_kv_heads = 1,
                          .key_dim = 128,
@@ -315,7 +203,9 @@ TEST_CASE("Attention: products far beyond the range of halves, as Qwen 2's", "[c
 TEST_CASE("Attention: a value that is not a number is not lost", "[cuda][quick]") {
     AttentionCase c{.group = 1, .num_kv_heads = 1, .lengths = {100}};
     Pages pages(c);
-    pages.write(pages.keys, pages.place(0, 70, 0, 64) + 3, std::nanf(""));
+    std::vector<float> key(64, 1.0f);
+    key[3] = std::nanf("");
+    store_kv_row(c.format, pages.keys, pages.head(0, 70, 0), 70 % 64, key);
     TestDevice& device = TestDevice::get();
     device.set_schedule({});
     const DeviceBuffer<float> q(activations(64, 1));

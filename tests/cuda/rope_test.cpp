@@ -2,11 +2,10 @@
 // Rotation, norms of heads and the append of keys and values, against double precision: what is
 // stored must be the float32 result, or its nearest half, in the block that the table names.
 #include <cmath>
-#include <cstring>
 #include <vector>
 
-#include "backend/half.h"
 #include "cuda/support/device.h"
+#include "cuda/support/pages.h"
 #include "cuda/support/tensors.h"
 #include "support/catch.h"
 
@@ -61,22 +60,24 @@ std::vector<double> rotate(const RopeCase& c, const float* x, const std::vector<
     return out;
 }
 
-void check_stored(const RopeCase& c, const std::vector<uint8_t>& pool, size_t place,
+void check_stored(const RopeCase& c, const std::vector<uint8_t>& pool, size_t head, uint32_t slot,
                   const std::vector<double>& expected) {
-    for (size_t i = 0; i < expected.size(); ++i) {
-        double largest = 1e-30;
-        for (const double value : expected) largest = std::max(largest, std::abs(value));
-        double got = 0, tolerance = largest * 1e-6;
-        if (c.format == cuda::kKvF32) {
-            float value;
-            std::memcpy(&value, pool.data() + 4 * (place + i), 4);
-            got = double{value};
-        } else {
-            uint16_t bits;
-            std::memcpy(&bits, pool.data() + 2 * (place + i), 2);
-            got = double{half_to_float(bits)};
+    const auto dim = static_cast<uint32_t>(expected.size());
+    double largest = 1e-30;
+    for (const double value : expected) largest = std::max(largest, std::abs(value));
+    for (uint32_t i = 0; i < dim; ++i) {
+        const double got = kv_value(c.format, pool, head, slot, dim, i);
+        double tolerance = largest * 1e-6;
+        if (c.format == cuda::kKvF16) {
             tolerance += std::max(std::abs(expected[i]) * 0x1p-11, 0x1p-25);
             if (std::abs(expected[i]) > 65504) tolerance = std::abs(expected[i]) - 65504 + 1;
+        }
+        if (c.format == cuda::kKvQ8_0) {  // Half a step of 127, which is the next half upwards.
+            double group_largest = 0;
+            for (uint32_t j = i / 32 * 32; j < std::min(dim, i / 32 * 32 + 32); ++j) {
+                group_largest = std::max(group_largest, std::abs(expected[j]));
+            }
+            tolerance += (group_largest / 127 * (1 + 0x1p-10) + 0x1p-24) * 0.5001;
         }
         REQUIRE(std::abs(got - expected[i]) <= tolerance);
     }
@@ -87,13 +88,12 @@ void check_rope(const RopeCase& c) {
                      << c.num_dims << (c.is_interleaved ? ", interleaved" : ""));
     const auto num_rows = static_cast<uint32_t>(c.positions.size());
     const size_t q_size = c.num_heads * c.key_dim, k_size = c.num_kv_heads * c.key_dim,
-                 v_size = c.num_kv_heads * c.value_dim, row_size = q_size + k_size + v_size;
+                 row_size = q_size + k_size + c.num_kv_heads * c.value_dim;
     const std::vector<float> qkv = activations(num_rows * row_size, c.key_dim, c.scale);
     const std::vector<float> q_norm = activations(c.key_dim, 3), k_norm = activations(c.key_dim, 4);
     const std::vector<float> cos_sin = make_cos_sin(std::max(c.num_dims, 2u));
     std::vector<uint32_t> tables(num_rows * kMaxBlocks);
     for (uint32_t i = 0; i < tables.size(); ++i) tables[i] = (i * 7 + 3) % kNumBlocks;
-    const size_t element = c.format == cuda::kKvF32 ? 4 : 2;
     for (const emulation::Schedule& schedule : kernel_schedules()) {
         INFO(describe(schedule));
         TestDevice& device = TestDevice::get();
@@ -101,8 +101,9 @@ void check_rope(const RopeCase& c) {
         const DeviceBuffer<float> device_qkv(qkv), device_q_norm(q_norm), device_k_norm(k_norm),
             device_cos_sin(cos_sin);
         const DeviceBuffer<uint32_t> positions(c.positions), device_tables(tables);
-        const DeviceBuffer<uint8_t> keys(kNumBlocks * k_size * 64 * element),
-            values(kNumBlocks * v_size * 64 * element);
+        const size_t num_heads = size_t{kNumBlocks} * c.num_kv_heads;
+        const DeviceBuffer<uint8_t> keys(num_heads * cuda::kv_head_bytes(c.format, c.key_dim)),
+            values(num_heads * cuda::kv_head_bytes(c.format, c.value_dim));
         device.run("rope_append", {.grid_x = c.num_heads + 2 * c.num_kv_heads, .grid_y = num_rows},
                    RopeParams{.qkv = device_qkv.pointer(),
                               .positions = positions.pointer(),
@@ -131,13 +132,14 @@ void check_rope(const RopeCase& c) {
                     REQUIRE(std::abs(value - expected[i]) <= 1e-6 * largest);
                 }
             }
-            const size_t block = tables[r * kMaxBlocks + position / 64], slot = position % 64;
+            const size_t block = tables[r * kMaxBlocks + position / 64];
+            const uint32_t slot = position % 64;
             for (uint32_t h = 0; h < c.num_kv_heads; ++h) {
-                const size_t place = (block * c.num_kv_heads + h) * 64 + slot;
-                check_stored(c, key_bytes, place * c.key_dim,
+                const size_t head = block * c.num_kv_heads + h;
+                check_stored(c, key_bytes, head, slot,
                              rotate(c, row + q_size + h * c.key_dim, k_norm, angles));
                 const float* v = row + q_size + k_size + h * c.value_dim;
-                check_stored(c, value_bytes, place * c.value_dim, {v, v + c.value_dim});
+                check_stored(c, value_bytes, head, slot, {v, v + c.value_dim});
             }
         }
     }
@@ -174,6 +176,15 @@ TEST_CASE("KV append: halves are the nearest, the largest where they would be in
     check_rope({4, 2, 64, 64, 64, false, false, cuda::kKvF16});
     check_rope({4, 2, 64, 64, 64, false, false, cuda::kKvF16, 1e-4f});
     check_rope({4, 2, 64, 64, 0, false, false, cuda::kKvF16, 50000.0f});
+}
+
+TEST_CASE("KV append: codes of eight bits, as the CPU chooses their scales", "[cuda][quick]") {
+    for (const uint32_t dim : {64u, 80u, 128u}) {
+        check_rope({2, 1, dim, dim, dim, false, true, cuda::kKvQ8_0});
+    }
+    check_rope({2, 2, 192, 128, 64, true, false, cuda::kKvQ8_0, 60.0f});
+    check_rope({2, 1, 64, 64, 0, false, false, cuda::kKvQ8_0, 1e-6f});
+    check_rope({2, 1, 64, 64, 0, false, false, cuda::kKvQ8_0, 1e5f});
 }
 
 TEST_CASE("KV append: keys as large as Qwen 2's biases make them", "[cuda][quick]") {

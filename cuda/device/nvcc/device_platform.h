@@ -245,6 +245,13 @@ HOKKU_DEVICE Words4 load16(const void* p) {
     const uint4 v = *static_cast<const uint4*>(p);
     return {{v.x, v.y, v.z, v.w}};
 }
+HOKKU_DEVICE void store16(void* p, const Words4& v) {
+    *static_cast<uint4*>(p) = make_uint4(v.w[0], v.w[1], v.w[2], v.w[3]);
+}
+HOKKU_DEVICE Words2 load8(const void* p) {
+    const uint2 v = *static_cast<const uint2*>(p);
+    return {{v.x, v.y}};
+}
 /// Not volatile and not ordered with other memory: weights never change, so that the compiler may
 /// begin the load before a barrier or a wait.
 HOKKU_DEVICE Words4 load16_once(const void* p) {

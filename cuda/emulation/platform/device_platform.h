@@ -179,9 +179,16 @@ inline Words4 load16(const void* p) {
 inline Words4 load16_once(const void* p) {
     return load16(p);
 }
-inline Words2 load8_once(const void* p) {
+inline void store16(void* p, const Words4& v) {
+    emulation::check_access(p, 16, 16);
+    *static_cast<Words4*>(p) = v;
+}
+inline Words2 load8(const void* p) {
     emulation::check_access(p, 8, 8);
     return *static_cast<const Words2*>(p);
+}
+inline Words2 load8_once(const void* p) {
+    return load8(p);
 }
 inline uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
