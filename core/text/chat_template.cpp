@@ -48,8 +48,11 @@ Error bad_input(std::string_view key, std::string what, std::string expected = "
 Result<Value> read_input(Interpreter& interpreter, std::string_view key, std::string_view json) {
     std::string message;
     auto value = jinja::read_json(interpreter, json, message);
-    if (!value) return bad_input(key, message);
-    return std::move(*value);
+    if (value) return std::move(*value);
+    // Not the input's fault: stopped, or beyond a limit.
+    if (const auto& error = interpreter.error())
+        return Error{error->code, message, std::string(key), ""};
+    return bad_input(key, message);
 }
 
 void trust_known_roles(Interpreter& interpreter, const Value& messages) {

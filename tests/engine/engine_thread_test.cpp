@@ -79,7 +79,8 @@ TEST_CASE("Engine: cancel ends a generation within 200 ms", "[engine][quick][thr
     CHECK(engine->generate(short_request()).wait().reason == StopReason::max_tokens);
 }
 
-TEST_CASE("Engine: cancel ends the making of a prompt within 200 ms", "[engine][quick][serial]") {
+TEST_CASE("Engine: cancel ends the making of a prompt within 200 ms",
+          "[engine][quick][threads][serial]") {
     auto control = std::make_shared<FakeControl>();
     // So many messages allow a template seconds of work.
     GenerationRequest request;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ctime>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -215,6 +216,25 @@ TEST_CASE("ChatTemplate: limits are the caller's", "[template][quick]") {
     CHECK(render("{{ ((1)) }}", "{}", limits) == "1");
     CHECK(render("{{ ((((((1)))))) }}", "{}", limits) ==
           "error: the template is nested deeper than 5 levels");
+}
+
+TEST_CASE("ChatTemplate: what ends the reading of its input keeps its kind", "[template][quick]") {
+    TemplateLimits limits;
+    limits.max_steps = 100;
+    const auto chat_template = ChatTemplate::parse("x", limits);
+    REQUIRE(chat_template.ok());
+    std::stop_source stop;
+    stop.request_stop();
+    const auto cancelled = chat_template->render_parts(input_with("[1]"), stop.get_token());
+    REQUIRE_FALSE(cancelled.ok());
+    CHECK(cancelled.error().code == ErrorCode::cancelled);
+    const auto too_long = chat_template->render(input_with("[1" + repeat(",1", 100) + "]"));
+    REQUIRE_FALSE(too_long.ok());
+    CHECK(too_long.error().code == ErrorCode::limit_exceeded);
+    CHECK(too_long.error().where == "messages");
+    const auto ill_formed = chat_template->render(input_with("[1"));
+    REQUIRE_FALSE(ill_formed.ok());
+    CHECK(ill_formed.error().code == ErrorCode::bad_argument);
 }
 
 TEST_CASE("ChatTemplate: errors are readable whatever they quote", "[template][quick]") {
