@@ -184,6 +184,7 @@ TEST_CASE("Fake driver: events order streams, and nothing else does", "[cuda][qu
         }
         CHECK(s.api.stream_synchronize(s.stream) == DriverResult::success);
     }
+    CHECK(s.api.event_destroy(event) == DriverResult::success);
 }
 
 TEST_CASE("Fake driver: graphs hold parameters and replay, over several streams", "[cuda][quick]") {
@@ -221,6 +222,8 @@ TEST_CASE("Fake driver: graphs hold parameters and replay, over several streams"
     CHECK(FakeDriver::counts().num_graph_launches == 2);
     CHECK(FakeDriver::counts().num_allocations == num_allocations);
     CHECK(s.api.graph_exec_destroy(exec) == DriverResult::success);
+    for (const EventHandle event : {fork, join})
+        CHECK(s.api.event_destroy(event) == DriverResult::success);
 }
 
 TEST_CASE("Fake driver: what must not be captured breaks the capture", "[cuda][quick]") {
@@ -245,6 +248,7 @@ TEST_CASE("Fake driver: what must not be captured breaks the capture", "[cuda][q
     CHECK(s.api.stream_wait_event(side, fork, 0) == DriverResult::success);
     CHECK(s.launch_chain(a, a, side) == DriverResult::success);
     CHECK(s.api.stream_end_capture(s.stream, &graph) == DriverResult::stream_capture_unjoined);
+    CHECK(s.api.event_destroy(fork) == DriverResult::success);
 }
 
 TEST_CASE("Fake driver: launches are checked as a device checks them", "[cuda][quick]") {

@@ -55,6 +55,13 @@ struct Ranks {
             REQUIRE(api.memory_alloc(&rank.b, kCount * 4 * ranks.size()) == DriverResult::success);
         }
     }
+    /// Aborts: in some tests ranks still wait for each other.
+    ~Ranks() {
+        FakeDriver::reset();
+        for (const Rank& rank : ranks) nccl.abort(rank.comm);
+    }
+    Ranks(const Ranks&) = delete;
+    Ranks& operator=(const Ranks&) = delete;
     void use(const Rank& rank) const {
         REQUIRE(api.context_set_current(rank.context) == DriverResult::success);
     }
@@ -199,6 +206,8 @@ TEST_CASE("Fake NCCL: graphs with collectives replay on all ranks", "[cuda][quic
         const std::vector<float> got = r.read(r.ranks[i], r.ranks[i].a, kCount);
         for (size_t j = 0; j < kCount; ++j) CHECK(double{got[j]} == expected[j]);
     }
+    for (const GraphExecHandle exec : execs)
+        CHECK(r.api.graph_exec_destroy(exec) == DriverResult::success);
 }
 
 TEST_CASE("Fake NCCL: a rank that never comes, and ranks that meet in different calls, are errors",
@@ -225,7 +234,6 @@ TEST_CASE("Fake NCCL: a rank that never comes, and ranks that meet in different 
     auto* a = reinterpret_cast<void*>(r.ranks[0].a);
     CHECK(r.nccl.all_reduce(a, a, 4, NcclType::f32, NcclOperation::sum, r.ranks[0].comm,
                             r.ranks[1].stream) == NcclResult::invalid_usage);
-    FakeDriver::reset();
 }
 
 TEST_CASE("NCCL: a function that the library lacks is named", "[cuda][quick]") {
