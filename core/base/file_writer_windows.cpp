@@ -33,10 +33,10 @@ bool is_regular(HANDLE file) {
 
 Result<FileWriter> FileWriter::create(const std::filesystem::path& path) {
     const std::filesystem::path part = part_of(path);
-    // Others may only rename or delete it: whoever else wants to write is refused.
-    const HANDLE file =
-        CreateFileW(part.c_str(), GENERIC_READ | GENERIC_WRITE, FILE_SHARE_DELETE, nullptr,
-                    OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
+    // Others may read, rename and delete it, as elsewhere: whoever else wants to write is refused.
+    const HANDLE file = CreateFileW(part.c_str(), GENERIC_READ | GENERIC_WRITE,
+                                    FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr, OPEN_ALWAYS,
+                                    FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT, nullptr);
     if (file == INVALID_HANDLE_VALUE) {
         const DWORD reason = GetLastError();
         if (reason == ERROR_SHARING_VIOLATION)

@@ -35,8 +35,9 @@ void write_gguf_seeds(const fs::path& folder, bool with_malformed_files) {
     }
 }
 
-void must(bool is_done) {
-    if (!is_done) throw std::runtime_error("a seed cannot be written");
+template <class T>
+void must(const Result<T>& done) {
+    if (!done.ok()) throw std::runtime_error("a seed cannot be written: " + done.error().message());
 }
 
 void write_kv_seeds(const fs::path& folder) {
@@ -53,8 +54,8 @@ void write_kv_seeds(const fs::path& folder) {
         auto writer = KvFileWriter::create(folder / (std::to_string(num_tokens) + ".kv"), model,
                                            tokens, "{\"a\": 1}")
                           .value();
-        for (size_t i = 0; i < (num_tokens + 63) / 64; ++i) must(writer.add_block(block).ok());
-        must(writer.finish().ok());
+        for (size_t i = 0; i < (num_tokens + 63) / 64; ++i) must(writer.add_block(block));
+        must(writer.finish());
     }
     // Only what stands before the data.
     fs::copy_file(folder / "200.kv", folder / "200-header.kv",
