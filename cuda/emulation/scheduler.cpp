@@ -435,14 +435,15 @@ void Scheduler::collective(const WarpCall& call) {
     } else {
         check_lanes(call, others);
         const WarpCall* lanes[kWarp] = {};
-        std::vector<Thread*> group;
         for (uint32_t i = 0; i < kWarp; ++i) {
-            if ((others >> i & 1u) == 0) continue;
-            lanes[i] = block.threads[first + i].call;
-            group.push_back(&block.threads[first + i]);
+            if ((others >> i & 1u) != 0) lanes[i] = block.threads[first + i].call;
         }
         lanes[lane] = &call;
-        call.combine(lanes, call.mask);
+        call.combine(lanes, call.mask);  // May fail: this stack owns nothing yet.
+        std::vector<Thread*> group;
+        for (uint32_t i = 0; i < kWarp; ++i) {
+            if ((others >> i & 1u) != 0) group.push_back(&block.threads[first + i]);
+        }
         warp.waiting &= ~others;
         wake(group);
     }
