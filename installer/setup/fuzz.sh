@@ -30,7 +30,8 @@ fuzz_once() {
     fi
     "$fuzz_folder/bin/fuzz_$target" "$fuzz_folder/corpus/$target" "${options[@]}" \
         -seed=1 -max_total_time="$seconds" -max_len="$(longest_input "$target")" \
-        -timeout=20 -rss_limit_mb=1024 -malloc_limit_mb=256 -print_final_stats=1 \
+        -timeout=20 -report_slow_units=20 -rss_limit_mb=1024 -malloc_limit_mb=256 \
+        -print_final_stats=1 \
         -artifact_prefix="$fuzz_folder/findings/$target-" >>"$fuzz_folder/$target.log" 2>&1
 }
 
