@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kExtension = ".kv";
+constexpr const char* kCacheExtension = ".kv";
 constexpr const char* kPartExtension = ".part";
 /// Nobody writes a file for so long.
 constexpr auto kDeadAfter = std::chrono::hours(1);
@@ -58,7 +58,7 @@ std::vector<CachedFile> list_files(const fs::path& folder) {
         const uint64_t bytes = at->file_size(failed);
         if (failed) continue;
         const fs::path extension = at->path().extension();
-        if (extension == kExtension) files.push_back({at->path(), used, bytes});
+        if (extension == kCacheExtension) files.push_back({at->path(), used, bytes});
         const bool is_dead = fs::file_time_type::clock::now() - used > kDeadAfter;
         if (extension == kPartExtension && is_dead) fs::remove(at->path(), failed);
     }
@@ -104,7 +104,7 @@ Result<ChatCache> ChatCache::open_default(uint64_t limit_bytes) {
 
 Result<fs::path> ChatCache::path_of(std::string_view name) const {
     HOKKU_CHECK(check_chat_name(name));
-    return folder_ / (path_from_utf8(name) += kExtension);
+    return folder_ / (path_from_utf8(name) += kCacheExtension);
 }
 
 void ChatCache::touch(const fs::path& file) const {
