@@ -89,7 +89,7 @@ void* map_view(HANDLE file) {
     return MapViewOfFile(mapping.handle, FILE_MAP_READ, 0, 0, 0);
 }
 
-HANDLE handle_of(intptr_t file) {
+HANDLE mapping_file(intptr_t file) {
     return reinterpret_cast<HANDLE>(file);  // NOLINT: as the system defines it
 }
 
@@ -152,7 +152,7 @@ bool MappedFile::read_range(size_t begin, size_t end) {
         at.Offset = static_cast<DWORD>(begin & 0xFFFF'FFFF);
         at.OffsetHigh = static_cast<DWORD>(begin >> 32);
         DWORD got = 0;
-        if (ReadFile(handle_of(file_), memory + begin, wanted, &got, &at) == 0 || got == 0)
+        if (ReadFile(mapping_file(file_), memory + begin, wanted, &got, &at) == 0 || got == 0)
             return false;
         begin += got;
     }
@@ -165,7 +165,7 @@ void MappedFile::protect_bytes() {
 }
 
 void MappedFile::close_file() {
-    if (file_ != kNoFile) CloseHandle(handle_of(std::exchange(file_, kNoFile)));
+    if (file_ != kNoFile) CloseHandle(mapping_file(std::exchange(file_, kNoFile)));
 }
 
 }  // namespace hokku

@@ -11,12 +11,6 @@
 namespace hokku {
 namespace {
 
-/// Passes the wish of one generation's owner on to the step in work.
-struct StopStep {
-    std::stop_source step;
-    void operator()() { step.request_stop(); }
-};
-
 Error cancelled() {
     return {ErrorCode::cancelled, "cancelled", "", ""};
 }
@@ -32,6 +26,12 @@ struct Scheduler::Entry {
         : job(std::move(given)),
           generation(session, job.request, job.events, job.submitted, job.stop),
           arrival(number) {}
+
+    /// Passes the wish of one generation's owner on to the step in work.
+    struct StopStep {
+        std::stop_source step;
+        void operator()() { step.request_stop(); }
+    };
 
     [[nodiscard]] bool is_decoding() const {
         return generation.has_tokens() && generation.num_pending() == 1;
@@ -115,7 +115,7 @@ void Scheduler::end_cancelled() {
 
 void Scheduler::watch_stop(Entry& entry) {
     entry.on_stop.reset();
-    entry.on_stop.emplace(entry.job.stop, StopStep{step_stop_});
+    entry.on_stop.emplace(entry.job.stop, Entry::StopStep{step_stop_});
 }
 
 void Scheduler::admit() {
