@@ -226,7 +226,7 @@ HOKKU_DEVICE void attention_split(const AttentionParams& p) {
     HOKKU_KERNEL_RESIDENT(attention_f16_##heads, AttentionParams, kAttentionThreads, 3) {  \
         attention_split<HalfReader, heads>(p);                                             \
     }                                                                                      \
-    HOKKU_KERNEL_RESIDENT(attention_q8_0_##heads, AttentionParams, kAttentionThreads, 3) { \
+    HOKKU_KERNEL_RESIDENT(attention_q8_0_##heads, AttentionParams, kAttentionThreads, 2) { \
         attention_split<Q8Reader, heads>(p);                                               \
     }
 

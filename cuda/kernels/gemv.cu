@@ -1,110 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages qkv, attn_out, down and head: y = W x + b (+ residual) for up to eight vectors, weights in
-// a repacked format. A warp takes kRows rows at once, or several warps share them and add up; a
-// lane takes every 32nd group, so that a warp reads 512 neighbouring bytes with one instruction.
-#include "kernels/gemv_formats.h"
-
-#include "device/device.h"
-#include "device/reductions.h"
-#include "kernels/params.h"
+// Products of up to eight vectors with weights of the common formats.
+#include "kernels/gemv.h"
 
 namespace hokku::cuda {
 
-constexpr uint32_t kGemvThreads = 256;
-constexpr uint32_t kGemvRows = 2;
+#define HOKKU_GEMVS(name, Format)  \
+    HOKKU_GEMV(name, Format, 1, 4) \
+    HOKKU_GEMV(name, Format, 2, 3) \
+    HOKKU_GEMV(name, Format, 4, 2) \
+    HOKKU_GEMV(name, Format, 8, 2)
 
-/// The kRows rows from `row` on; those behind the last are the last again.
-template <class Format, uint32_t kRows>
-struct RowLoads {
-    typename Format::Load rows[kRows];
-    HOKKU_DEVICE void load(const WeightPlanes& w, uint32_t row, uint32_t group) {
-        HOKKU_UNROLL
-        for (uint32_t r = 0; r < kRows; ++r) {
-            const uint32_t inside = row + r < w.rows ? row + r : w.rows - 1;
-            rows[r] = Format::load(w, inside, group);
-        }
-    }
-};
-
-template <class Format, uint32_t kVectors>
-HOKKU_DEVICE void gemv(const GemvParams& p) {
-    HOKKU_SHARED(float, parts, kGemvThreads / kWarp * kGemvRows * kVectors);
-    const uint32_t rows_of_block = num_warps() / p.warps_per_row * kGemvRows;
-    const uint32_t row = block_x() * rows_of_block + warp_id() / p.warps_per_row * kGemvRows;
-    const uint32_t part = warp_id() % p.warps_per_row;
-    const uint32_t step = p.warps_per_row * kWarp;
-    const bool is_inside = row < p.weight.rows;
-    uint32_t group = part * kWarp + lane_id();
-    // The first weights are under way before the launch in front has ended.
-    RowLoads<Format, kGemvRows> next;
-    if (is_inside && group < p.weight.groups) next.load(p.weight, row, group);
-    wait_for_primary();
-    allow_dependents();
-    float sums[kVectors][kGemvRows] = {};
-    if (is_inside) {
-        while (group < p.weight.groups) {
-            const RowLoads<Format, kGemvRows> now = next;
-            const uint32_t next_group = group + step;
-            if (next_group < p.weight.groups) next.load(p.weight, row, next_group);
-            HOKKU_UNROLL
-            for (uint32_t v = 0; v < kVectors; ++v) {
-                // Vectors that a call does not have are its last one again.
-                const uint32_t vector = v < p.x.num_vectors ? v : p.x.num_vectors - 1;
-                const ActivationGroup x =
-                    load_activations(p.x, uint64_t{vector} * p.x.groups + group);
-                HOKKU_UNROLL
-                for (uint32_t r = 0; r < kGemvRows; ++r) {
-                    sums[v][r] = Format::add(sums[v][r], now.rows[r], x);
-                }
-            }
-            group = next_group;
-        }
-    }
-    HOKKU_UNROLL
-    for (uint32_t v = 0; v < kVectors; ++v) {
-        HOKKU_UNROLL
-        for (uint32_t r = 0; r < kGemvRows; ++r) {
-            const float sum = warp_sum(sums[v][r]);
-            if (lane_id() == 0) parts[(warp_id() * kVectors + v) * kGemvRows + r] = sum;
-        }
-    }
-    block_barrier();
-    // One lane for each output of the warps that share rows.
-    const uint32_t v = lane_id() / kGemvRows, r = lane_id() % kGemvRows;
-    if (part != 0 || v >= kVectors || v >= p.x.num_vectors || row + r >= p.weight.rows) return;
-    float sum = 0;
-    for (uint32_t i = 0; i < p.warps_per_row; ++i) {
-        sum += parts[((warp_id() + i) * kVectors + v) * kGemvRows + r];
-    }
-    if (p.bias != nullptr) sum += p.bias[row + r];
-    const uint64_t place = uint64_t{v} * p.out_stride + row + r;
-    if (p.residual != nullptr) sum += p.residual[place];
-    p.out[place] = sum;
-}
-
-// Fewer blocks where more vectors need more registers: no kernel may spill.
-#define HOKKU_GEMV_FOR(name, Format, vectors, min_blocks)                                  \
-    HOKKU_KERNEL_RESIDENT(gemv_##name##_##vectors, GemvParams, kGemvThreads, min_blocks) { \
-        gemv<Format, vectors>(p);                                                          \
-    }
-#define HOKKU_GEMV(name, Format)       \
-    HOKKU_GEMV_FOR(name, Format, 1, 4) \
-    HOKKU_GEMV_FOR(name, Format, 2, 3) \
-    HOKKU_GEMV_FOR(name, Format, 4, 2) \
-    HOKKU_GEMV_FOR(name, Format, 8, 2)
-
-HOKKU_GEMV(q4_k, FormatQ4K)
-HOKKU_GEMV(q5_k, FormatQ5K)
-HOKKU_GEMV(q6_k, FormatQ6K)
-HOKKU_GEMV(q8_0, FormatQ8_0)
-HOKKU_GEMV(q4_0, FormatQ4_0)
-HOKKU_GEMV(q4_1, FormatQ4_1)
-HOKKU_GEMV(q5_0, FormatQ5_0)
-HOKKU_GEMV(q5_1, FormatQ5_1)
-HOKKU_GEMV(q2_k, FormatQ2K)
-HOKKU_GEMV(q3_k, FormatQ3K)
-HOKKU_GEMV(iq4_nl, FormatIQ4NL)
-HOKKU_GEMV(iq4_xs, FormatIQ4XS)
-HOKKU_GEMV(mxfp4, FormatMXFP4)
+HOKKU_GEMVS(q4_k, FormatQ4K)
+HOKKU_GEMVS(q5_k, FormatQ5K)
+HOKKU_GEMVS(q6_k, FormatQ6K)
+HOKKU_GEMVS(q8_0, FormatQ8_0)
+HOKKU_GEMVS(q4_0, FormatQ4_0)
+HOKKU_GEMVS(q4_1, FormatQ4_1)
+HOKKU_GEMVS(q5_0, FormatQ5_0)
+HOKKU_GEMVS(q5_1, FormatQ5_1)
+HOKKU_GEMVS(q2_k, FormatQ2K)
+HOKKU_GEMVS(q3_k, FormatQ3K)
+HOKKU_GEMVS(iq4_nl, FormatIQ4NL)
+HOKKU_GEMVS(iq4_xs, FormatIQ4XS)
+HOKKU_GEMVS(mxfp4, FormatMXFP4)
 
 }  // namespace hokku::cuda

@@ -35,7 +35,8 @@ struct WeightPlanes {
     const void* scales;      ///< [rows][groups]
     const uint32_t* supers;  ///< [rows][groups / 8]
     uint32_t rows;
-    uint32_t groups;  ///< Of a row.
+    uint32_t groups;              ///< Of a row.
+    const void* table = nullptr;  ///< The codebook.
 };
 
 struct GemvParams {
@@ -232,6 +233,38 @@ struct EmbedParams {
     uint32_t type;  ///< FloatType
     float scale;
 };
+
+/// embed_<format>, 128 threads: rows of a repacked table. block_x counts groups, block_y rows.
+struct EmbedQuantizedParams {
+    WeightPlanes table;
+    const uint32_t* tokens;  ///< [num_rows]
+    float* out;              ///< [num_rows][groups * 32]
+    float scale;
+};
+
+/// scale_logits, 256 threads, block_y rows: x = softcap tanh(scale x / softcap).
+struct ScaleLogitsParams {
+    float* x;  ///< [num_rows][stride]
+    uint32_t n;
+    uint32_t stride;
+    float scale;
+    float softcap;  ///< 0: none.
+};
+
+/// top_k, at most 1024 threads: block_x counts chunks of a row's values, block_y rows. A second
+/// launch, whose values and ids are what the first has written and whose chunk is all of them,
+/// gives the best of the row: best first, of equals the lower id. A value that is not a number
+/// comes before all others, so that it is not missed.
+struct TopKParams {
+    const float* values;  ///< [num_rows][stride]
+    const uint32_t* ids;  ///< The same; null: their places.
+    float* out_values;    ///< [num_rows][grid_x][k]; -infinity where there are fewer.
+    uint32_t* out_ids;    ///< The same; 0xffffffff where there are fewer.
+    uint32_t n, stride;
+    uint32_t chunk;
+    uint32_t k;  ///< At most kMaxTopK.
+};
+inline constexpr uint32_t kMaxTopK = 1024;
 
 struct GreedyParams {
     const float* logits;  ///< [num_rows][stride]

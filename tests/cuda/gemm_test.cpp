@@ -121,6 +121,19 @@ HOKKU_GEMM_TESTS(iq4_nl)
 HOKKU_GEMM_TESTS(iq4_xs)
 HOKKU_GEMM_TESTS(mxfp4)
 
+TEST_CASE("GEMM of rare types: awkward shapes, extreme blocks", "[cuda]") {
+    for (const TensorType type : kRareTypes) {
+        const uint32_t step = traits_of(type).block_values;
+        check_gemm({.type = type, .rows = 37, .cols = step, .num_vectors = 9});
+        check_gemm({.type = type,
+                    .rows = 130,
+                    .cols = 512,
+                    .num_vectors = 3,
+                    .kind = BlockKind::extreme,
+                    .has_bias = true});
+    }
+}
+
 TEST_CASE("GEMM: small products of the common types", "[cuda][quick]") {
     for (const TensorType type : {TensorType::q4_k, TensorType::q6_k, TensorType::q2_k}) {
         check_gemm({.type = type, .rows = 19, .cols = 256, .num_vectors = 9, .has_bias = true});

@@ -26,7 +26,8 @@ struct GemvCase {
 };
 
 std::string kernel_name(TensorType type, uint32_t num_vectors) {
-    const uint32_t bucket = num_vectors <= 2 ? num_vectors : (num_vectors <= 4 ? 4 : 8);
+    uint32_t bucket = num_vectors <= 2 ? num_vectors : (num_vectors <= 4 ? 4 : 8);
+    if (bucket > 1 && !cuda::has_every_kernel(type)) bucket = 8;
     return hokku::testing::kernel_name("gemv", type) + "_" + std::to_string(bucket);
 }
 
@@ -179,3 +180,19 @@ HOKKU_GEMV_TESTS(q3_k)
 HOKKU_GEMV_TESTS(iq4_nl)
 HOKKU_GEMV_TESTS(iq4_xs)
 HOKKU_GEMV_TESTS(mxfp4)
+
+TEST_CASE("GEMV of rare types: one vector and several, awkward shapes, biases", "[cuda]") {
+    for (const TensorType type : kRareTypes) {
+        const uint32_t step = traits_of(type).block_values;
+        check_gemv({.type = type, .rows = 3, .cols = step, .num_vectors = 1});
+        check_gemv({.type = type, .rows = 18, .cols = 1280, .num_vectors = 1, .warps_per_row = 2});
+        check_gemv({.type = type, .rows = 5, .cols = 2304, .num_vectors = 3, .has_bias = true});
+        check_gemv({.type = type,
+                    .rows = 20,
+                    .cols = 768,
+                    .num_vectors = 2,
+                    .kind = BlockKind::extreme,
+                    .scale = 1e5f,
+                    .has_residual = true});
+    }
+}

@@ -30,10 +30,14 @@ inline std::vector<float> activations(size_t n, uint32_t seed, float scale = 1.0
 
 /// "gemm", q4_k: gemm_q4_k.
 inline std::string kernel_name(const std::string& kernel, TensorType type) {
-    std::string name(traits_of(type).name);
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return kernel + "_" + name;
+    return kernel + "_" + std::string(cuda::kernel_format(type));
 }
+
+/// Types of which cuda::has_every_kernel is not true.
+inline constexpr TensorType kRareTypes[] = {
+    TensorType::iq1_s, TensorType::iq1_m,   TensorType::iq2_xxs, TensorType::iq2_xs,
+    TensorType::iq2_s, TensorType::iq3_xxs, TensorType::iq3_s,   TensorType::nvfp4,
+    TensorType::tq1_0, TensorType::tq2_0,   TensorType::q2_0,    TensorType::q1_0};
 
 /// A product in double precision, and what its float32 error is measured by: a unit of float32 for
 /// each of the few roundings of a group's terms.
@@ -115,13 +119,15 @@ class RepackedMatrix {
         cuda::repack_rows(type, weight.data, weight.row_stride, rows, cols,
                           {plane(layout_.codes), plane(layout_.high), plane(layout_.scales),
                            plane(layout_.supers)});
+        cuda::write_table(type, plane(layout_.table).first(cuda::table_bytes(type)));
         planes_.write(bytes);
     }
     [[nodiscard]] cuda::WeightPlanes view() const {
         uint8_t* base = planes_.pointer();
         return {base + layout_.codes,  reinterpret_cast<const uint32_t*>(base + layout_.high),
                 base + layout_.scales, reinterpret_cast<const uint32_t*>(base + layout_.supers),
-                host_.weight().rows,   host_.weight().cols / cuda::kGroup};
+                host_.weight().rows,   host_.weight().cols / cuda::kGroup,
+                base + layout_.table};
     }
     /// [rows][cols] as the file has them.
     [[nodiscard]] const std::vector<float>& values() const { return host_.values(); }
