@@ -33,7 +33,8 @@ constexpr std::string_view kHelp =
     "  /system TEXT   set the system message (and forget the conversation)\n"
     "  /again         answer the last message anew\n"
     "  /quit          leave; Ctrl-D and a second Ctrl-C do so too\n"
-    "A line that ends in \\ goes on in the next one. Ctrl-C stops an answer.\n";
+    "A line that ends in \\ goes on in the next one; one that begins with a space is no command.\n"
+    "Ctrl-C stops an answer.\n";
 
 /// "SmolLM2-135M-Instruct (Q4_1) on the CPU (avx512, 2 threads)".
 std::string title_of(const ModelInfo& info) {
@@ -88,7 +89,7 @@ class Chat {
 
     /// Returns false when the chat is over.
     bool handle(const std::string& line) {
-        if (line.empty()) return true;
+        if (line.find_first_not_of(" \t\n") == std::string::npos) return true;
         if (!line.starts_with('/')) return answer(line);
         const size_t end = line.find(' ');
         const std::string command = line.substr(0, end);
@@ -96,14 +97,17 @@ class Chat {
         if (command == "/quit" || command == "/exit") return false;
         if (command == "/reset") {
             conversation_ = {conversation_.system, {}, {}};
+            save_conversation();
         } else if (command == "/system") {
             conversation_ = {rest, {}, {}};
+            save_conversation();
         } else if (command == "/again") {
             return again();
         } else if (command == "/help") {
             write_note(kHelp);
         } else {
             write_message("no such command: " + command + "; /help lists those there are");
+            has_failed_ = true;
         }
         return true;
     }
@@ -133,6 +137,7 @@ class Chat {
         if (conversation_.is_unanswered()) return reply(before);
         conversation_ = before;
         write_message("there is no message to answer");
+        has_failed_ = true;
         return true;
     }
 

@@ -2,6 +2,7 @@
 #include "constraint_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <string_view>
 
 #include "console.h"
 
@@ -11,6 +12,13 @@ namespace {
 
 /// What is wrong with a form: of one that was given with the option wrong usage, else of its file.
 Error in_place(Error error, const std::string& place, bool is_file) {
+    // What the text is, is known from its place.
+    for (const std::string_view name : {"grammar", "pattern", "schema"}) {
+        if (!error.where.starts_with(name)) continue;
+        error.where.erase(0, name.size());
+        if (error.where.starts_with(", ")) error.where.erase(0, 2);
+        break;
+    }
     error.where = error.where.empty() ? place : place + ", " + error.where;
     if (!is_file) error.code = ErrorCode::bad_argument;
     return error;

@@ -52,6 +52,9 @@ Result<void> take_token(const Json& input, const char* key, bool& is_there, std:
 
 Result<TemplateInput> template_input(const Json& input) {
     if (!input.is_object()) return wrong_type("input", "a JSON object");
+    if (!input.contains("messages"))
+        return Error{ErrorCode::bad_argument, "there are no messages", "messages",
+                     "a list of them"};
     TemplateInput result;
     // Contents pass through untouched; the template sees their types itself.
     if (const auto found = input.find("messages"); found != input.end()) {

@@ -77,6 +77,8 @@ TEST_CASE("hokku render: one line out for each line in, text or error", "[cli][q
         "\nnot JSON\n"
         R"({"messages": [], "bos_token": null, "kwargs": {"x": 1}, "tools": null})"
         "\n"
+        R"({"mesages": []})"
+        "\n"
         R"({"messages": [], "bos_token": 5})"
         "\n";
     const HokkuRun run = run_hokku(
@@ -85,7 +87,7 @@ TEST_CASE("hokku render: one line out for each line in, text or error", "[cli][q
     std::vector<json> lines;
     std::istringstream stream(run.out);
     for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
-    REQUIRE(lines.size() == 5);
+    REQUIRE(lines.size() == 6);
     CHECK(lines[0] == json{{"text",
                             "[user] a\xe2\x80\xa8"
                             "b\n"}});
@@ -93,7 +95,8 @@ TEST_CASE("hokku render: one line out for each line in, text or error", "[cli][q
     CHECK(lines[1] == json{{"error", "no aliens"}});
     CHECK(lines[2]["error"].get<std::string>().find("line 3") != std::string::npos);
     CHECK(lines[3] == json{{"text", "[assistant]"}});
-    CHECK(lines[4]["error"].get<std::string>().find("bos_token") != std::string::npos);
+    CHECK(lines[4]["error"].get<std::string>().find("there are no messages") != std::string::npos);
+    CHECK(lines[5]["error"].get<std::string>().find("bos_token") != std::string::npos);
 }
 
 TEST_CASE("hokku render: a broken template exits with 1 and names line and column",

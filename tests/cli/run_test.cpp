@@ -232,6 +232,20 @@ TEST_CASE("hokku: values that only the model shows to be wrong are wrong usage",
     }
 }
 
+TEST_CASE("hokku chat: what is neither a message nor a command is a failure", "[cli][quick]") {
+    const TinyFile tiny;
+    const auto chat = [&](const std::string& lines) {
+        return run_hokku({"chat", "-m", tiny.path, "-n", "2"}, {.text = lines});
+    };
+    CHECK(chat("/foo\n").status == 1);
+    CHECK(chat("/again\n").status == 1);
+    CHECK(chat(" \n\t\n\n").out.empty());
+    const HokkuRun path = chat(" /etc/hosts is a file\n");
+    CHECK(path.status == 0);
+    CHECK_FALSE(path.out.empty());
+    CHECK(chat("/help\n").err.find("begins with a space is no command") != std::string::npos);
+}
+
 TEST_CASE("hokku chat: an empty input is no failure", "[cli][quick]") {
     const TinyFile tiny;
     const HokkuRun run = run_hokku({"chat", "-m", tiny.path});
@@ -287,7 +301,7 @@ TEST_CASE("hokku run: an answer has the form that was asked for, or the command 
     CHECK(cut.err.find("(length)") != std::string::npos);
     const HokkuRun wrong = run({"--grammar", "root ::= ["});
     CHECK(wrong.status == 2);
-    CHECK(wrong.err.find("--grammar, grammar, line 1") != std::string::npos);
+    CHECK(wrong.err.find("--grammar, line 1") != std::string::npos);
     CHECK(run({"--choice", "one", "--choice", "two", "--num", "3", "--json"}).status == 0);
 }
 
@@ -449,12 +463,12 @@ TEST_CASE("hokku run: a form that is none is told before there is a model", "[cl
         std::string words;
     };
     for (const Case& c :
-         {Case{"--regex", "[", 2, "(--regex, pattern, line 1, column 1)"},
+         {Case{"--regex", "[", 2, "(--regex, line 1, column 1)"},
           Case{"--regex", "(?=a)b", 2, "a group \"(?=\" is not supported (--regex"},
           Case{"--regex", R"(\bcat)", 2, R"("\b" is not supported)"},
           Case{"--json-schema", R"({"type": "foo"})", 2, "(--json-schema, #/type)"},
           Case{"--json-schema", schema, 1, "keyword \"not\" is not supported (" + schema},
-          Case{"--grammar", grammar, 1, grammar + ", grammar, line 1"},
+          Case{"--grammar", grammar, 1, "(" + grammar + ", line 1, column 6)"},
           Case{"--grammar", "no-such-file", 1, "a text with \"root ::=\""},
           Case{"--require", "\xff", 2, "--require"}}) {
         CAPTURE(c.option, c.value);

@@ -199,6 +199,18 @@ TEST_CASE("hokku chat --session: without a folder for the cache the chat goes on
     CHECK(read_all(home.folder / "cache") == "a file");
 }
 
+TEST_CASE("hokku chat --session: what is forgotten is not there again", "[cli][quick]") {
+    const Home home;
+    REQUIRE(home.chat("one\n", "a").status == 0);
+    REQUIRE(home.chat("/reset\n", "a").status == 0);
+    CHECK(json::parse(read_all(home.conversation("a")))["messages"].empty());
+    REQUIRE(home.chat("one\n/system Be brief.\n", "a").status == 0);
+    const json kept = json::parse(read_all(home.conversation("a")));
+    CHECK(kept["messages"].empty());
+    CHECK(kept["system"] == "Be brief.");
+    CHECK(home.chat("two\n", "a").status == 0);
+}
+
 TEST_CASE("hokku chat --session: a message that was not answered is not lost", "[cli][quick]") {
     const Home home;
     fs::create_directories(home.conversation("a").parent_path());

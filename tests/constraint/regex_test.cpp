@@ -102,6 +102,12 @@ TEST_CASE("Regex: what it does not know is refused by name", "[constraint][quick
     CHECK(error("(a$)b").find("\"$\" inside a pattern") == 0);
     CHECK(error("(^a)*").find("unexpected \"*\"") == 0);
     CHECK(error("a++").find("a possessive repetition") == 0);
+    CHECK(error("[[:alpha:]]").find("a class \"[:\" within a class is not supported") == 0);
+    CHECK(error("[x[:^digit:]]").find("a class \"[:\"") == 0);
+    CHECK(error("[[:]").empty());
+    CHECK(error("a{,3}").find("a repetition without a minimum is not supported") == 0);
+    CHECK(error("a{,x}").empty());
+    CHECK(error("[:a:]").empty());
     CHECK(error("*a").find("unexpected \"*\"") == 0);
     CHECK(error("a**").find("unexpected \"*\"") == 0);
     CHECK(error("(a").find("a \"(\" is not closed") == 0);

@@ -125,6 +125,9 @@ class RegexParser {
                 return parse_repeat(option);
             case '{':
                 if (is_digit(source_.peek(1))) return parse_repeat(option);
+                if (source_.peek(1) == ',' && is_digit(source_.peek(2)))
+                    return unsupported(pos, "a repetition without a minimum",
+                                       "\"{0,\", or \"\\{\" for the brace itself");
                 break;
             default:
                 break;
@@ -253,6 +256,9 @@ class RegexParser {
             if (source_.at_end())
                 return source_.error(pos, "a character class is not closed", "\"]\"");
             const size_t item_pos = source_.pos();
+            if (names_posix_class())
+                return unsupported(item_pos, "a class \"[:\" within a class",
+                                   "\\d \\w \\s, or its characters spelt out");
             HOKKU_TRY(CharSet first, parse_class_item());
             if (source_.peek() == '-' && source_.peek(1) != ']' && source_.peek(1) != '\0') {
                 source_.skip(1);
@@ -270,6 +276,14 @@ class RegexParser {
             set = set.united(first);
         }
         return is_negated ? set.complement() : set;
+    }
+
+    /// "[:alpha:]", which other notations have. Here its characters would be taken as they are.
+    bool names_posix_class() const {
+        if (source_.peek() != '[' || source_.peek(1) != ':') return false;
+        size_t end = 2;
+        while (is_letter(source_.peek(end)) || source_.peek(end) == '^') ++end;
+        return end > 2 && source_.peek(end) == ':' && source_.peek(end + 1) == ']';
     }
 
     Result<CharSet> parse_class_item() {

@@ -74,6 +74,12 @@ char lower(char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+/// "property" for "properties", "item" for "items".
+std::string singular(std::string_view word) {
+    if (word.ends_with("ies")) return std::string(word.substr(0, word.size() - 3)) + "y";
+    return std::string(word.substr(0, word.size() - (word.ends_with('s') ? 1 : 0)));
+}
+
 /// Equal but for case and one letter that is wrong, missing, too many or in its neighbour's place.
 bool is_misspelt(std::string_view word, std::string_view known) {
     const auto is_same = [](char a, char b) { return lower(a) == lower(b); };
@@ -95,7 +101,7 @@ Result<void> check_spelling(const SchemaRef& ref) {
     for (const auto& [word, value] : ref.schema->items()) {
         if (std::find(kKnown.begin(), kKnown.end(), word) != kKnown.end()) continue;
         for (const std::string_view known : kKnown) {
-            if (is_misspelt(word, known))
+            if (is_misspelt(word, known) || singular(word) == singular(known))
                 return Error{ErrorCode::bad_format,
                              fmt::format("unknown keyword \"{}\"", to_printable(word)),
                              at(ref, word), fmt::format("\"{}\"", known)};
