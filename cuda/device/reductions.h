@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums and maxima over warps and blocks, in a fixed order: the same bits in every run.
+// Sums and maxima over warps and blocks, in a fixed order: the same bits in every run; and which
+// block of a grid comes last.
 #pragma once
 
 #include "device/device.h"
@@ -32,6 +33,21 @@ HOKKU_DEVICE float block_sum(float value) {
     if (lane_id() == 0) block_sum_parts[warp_id()] = part;
     block_barrier();
     return warp_sum(lane_id() < num_warps() ? block_sum_parts[lane_id()] : 0.0f);
+}
+
+/// Whether, with this block's `amount`, `total` has been counted: true for the last block to come,
+/// which then sees what the others wrote before. By every thread; the counter is zero at first and
+/// again when all have come.
+HOKKU_DEVICE bool is_last_to_arrive(uint32_t* counter, uint32_t amount, uint32_t total) {
+    HOKKU_SHARED(uint32_t, arrival_is_last, 1);
+    block_barrier();
+    if (thread_id() == 0) {
+        const bool is_last = add_release(counter, amount) + amount == total;
+        if (is_last) *counter = 0;
+        arrival_is_last[0] = is_last ? 1u : 0u;
+    }
+    block_barrier();
+    return arrival_is_last[0] != 0;
 }
 
 }  // namespace hokku::cuda

@@ -27,30 +27,53 @@ struct RowLoads {
     }
 };
 
-template <class Format, uint32_t kVectors>
-HOKKU_DEVICE void gemv(const GemvParams& p) {
+/// Where a block works on experts: block_y() is the output, whose weights are rows of the expert
+/// that was chosen for it.
+struct NoExperts {
+    static constexpr bool kAreUsed = false;
+};
+struct ChosenExperts {
+    static constexpr bool kAreUsed = true;
+    const uint32_t* ids;
+    uint32_t rows, outputs_of_vector;
+};
+
+template <class Format, uint32_t kVectors, class Experts = NoExperts>
+HOKKU_DEVICE void gemv(const GemvParams& p, const Experts& experts = {}) {
     HOKKU_SHARED(float, parts, kGemvThreads / kWarp * kGemvRows * kVectors);
     const uint32_t rows_of_block = num_warps() / p.warps_per_row * kGemvRows;
     const uint32_t row = block_x() * rows_of_block + warp_id() / p.warps_per_row * kGemvRows;
     const uint32_t part = warp_id() % p.warps_per_row;
     const uint32_t step = p.warps_per_row * kWarp;
-    const bool is_inside = row < p.weight.rows;
+    uint32_t num_rows = p.weight.rows, first_row = 0, first_vector = 0, first_out = 0;
+    if constexpr (Experts::kAreUsed) num_rows = experts.rows;
+    const bool is_inside = row < num_rows;
     uint32_t group = part * kWarp + lane_id();
-    // The first weights are under way before the launch in front has ended.
     RowLoads<Format, kGemvRows> next;
-    if (is_inside && group < p.weight.groups) next.load(p.weight, row, group);
-    wait_for_primary();
-    allow_dependents();
+    if constexpr (Experts::kAreUsed) {
+        wait_for_primary();
+        allow_dependents();
+        first_row = experts.ids[block_y()] * num_rows;
+        first_vector = block_y() / experts.outputs_of_vector;
+        first_out = block_y();
+        if (is_inside && group < p.weight.groups) next.load(p.weight, first_row + row, group);
+    } else {
+        // The first weights are under way before the launch in front has ended.
+        if (is_inside && group < p.weight.groups) next.load(p.weight, row, group);
+        wait_for_primary();
+        allow_dependents();
+    }
     float sums[kVectors][kGemvRows] = {};
     if (is_inside) {
         while (group < p.weight.groups) {
             const RowLoads<Format, kGemvRows> now = next;
             const uint32_t next_group = group + step;
-            if (next_group < p.weight.groups) next.load(p.weight, row, next_group);
+            if (next_group < p.weight.groups) next.load(p.weight, first_row + row, next_group);
             HOKKU_UNROLL
             for (uint32_t v = 0; v < kVectors; ++v) {
                 // Vectors that a call does not have are its last one again.
-                const uint32_t vector = v < p.x.num_vectors ? v : p.x.num_vectors - 1;
+                const uint32_t vector =
+                    first_vector + (v < p.x.num_vectors ? v : p.x.num_vectors - 1);
                 const ActivationGroup x =
                     load_activations(p.x, uint64_t{vector} * p.x.groups + group);
                 HOKKU_UNROLL
@@ -72,15 +95,17 @@ HOKKU_DEVICE void gemv(const GemvParams& p) {
     block_barrier();
     // One lane for each output of the warps that share rows.
     const uint32_t v = lane_id() / kGemvRows, r = lane_id() % kGemvRows;
-    if (part != 0 || v >= kVectors || v >= p.x.num_vectors || row + r >= p.weight.rows) return;
-    float sum = 0;
-    for (uint32_t i = 0; i < p.warps_per_row; ++i) {
-        sum += parts[((warp_id() + i) * kVectors + v) * kGemvRows + r];
+    const bool has_vector = v < kVectors && (Experts::kAreUsed || v < p.x.num_vectors);
+    if (part == 0 && has_vector && row + r < num_rows) {
+        float sum = 0;
+        for (uint32_t i = 0; i < p.warps_per_row; ++i) {
+            sum += parts[((warp_id() + i) * kVectors + v) * kGemvRows + r];
+        }
+        if (p.bias != nullptr) sum += p.bias[first_row + row + r];
+        const uint64_t place = uint64_t{first_out + v} * p.out_stride + row + r;
+        if (p.residual != nullptr) sum += p.residual[place];
+        p.out[place] = sum;
     }
-    if (p.bias != nullptr) sum += p.bias[row + r];
-    const uint64_t place = uint64_t{v} * p.out_stride + row + r;
-    if (p.residual != nullptr) sum += p.residual[place];
-    p.out[place] = sum;
 }
 
 // Fewer blocks where more vectors need more registers: no kernel may spill.

@@ -1,61 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages attn_norm and ffn_norm: residual add, RMSNorm and quantisation, and quantisation alone.
+#include "kernels/norm.h"
+
 #include "device/device.h"
-#include "device/reductions.h"
 #include "kernels/params.h"
 #include "kernels/quantize.h"
 
 namespace hokku::cuda {
 
-/// value = (x - mean) * factor, before weight and bias.
-struct NormFactors {
-    float mean, factor;
-};
-
-/// Of a vector of which every thread reads the elements thread_id(), + num_threads(), ..; by all
-/// threads of the block.
-/// Source : Zhang & Sennrich 2019, arXiv:1910.07467; Ba et al. 2016, arXiv:1607.06450.
-HOKKU_DEVICE NormFactors norm_factors(const float* x, uint32_t n, uint32_t kind, float eps) {
-    NormFactors out{0.0f, 1.0f};
-    if (kind == kNoNorm) return out;
-    if (kind == kLayerNorm) {
-        float sum = 0;
-        for (uint32_t i = thread_id(); i < n; i += num_threads()) sum += x[i];
-        out.mean = block_sum(sum) / static_cast<float>(n);
-    }
-    float square_sum = 0;
-    for (uint32_t i = thread_id(); i < n; i += num_threads()) {
-        const float value = x[i] - out.mean;
-        square_sum = fma_f(value, value, square_sum);
-    }
-    out.factor = 1.0f / sqrt_f(block_sum(square_sum) / static_cast<float>(n) + eps);
-    return out;
-}
-
-HOKKU_DEVICE float apply_norm(const NormFactors& factors, float x, const float* weight,
-                              const float* bias, uint32_t i) {
-    const float value =
-        (x - factors.mean) * factors.factor * (weight != nullptr ? weight[i] : 1.0f);
-    return bias != nullptr ? value + bias[i] : value;
-}
-
 /// One block for each vector.
 HOKKU_KERNEL(norm_quantize, NormParams, 1024) {
     wait_for_primary();
     allow_dependents();
-    const uint32_t vector = block_x();
-    float* x = p.x + uint64_t{vector} * p.n;
-    if (p.delta != nullptr) {
-        const float* delta = p.delta + uint64_t{vector} * p.n;
-        for (uint32_t i = thread_id(); i < p.n; i += num_threads()) x[i] += delta[i];
-        block_barrier();
-    }
-    const NormFactors factors = norm_factors(x, p.n, p.kind, p.eps);
-    for (uint32_t group = warp_id(); group < p.out.groups; group += num_warps()) {
-        const uint32_t i = group * kGroup + lane_id();
-        const float value = i < p.n ? apply_norm(factors, x[i], p.weight, p.bias, i) : 0.0f;
-        store_group(p.out, vector, group, value);
-    }
+    norm_vector(p, block_x());
 }
 
 /// The end of a branch of models with norms behind their branches or scaled residuals, and the norm

@@ -62,6 +62,43 @@ struct GemmParams {
 };
 inline constexpr uint32_t kGemmRows = 128, kGemmVectors = 64;
 
+/// expert_<format>, 256 threads: one product for each output, with the rows of the expert that was
+/// chosen for it. block_x counts rows as for gemv, block_y outputs: experts_of_vector for each
+/// vector. weight.rows and bias are those of all experts, rows_of_expert each.
+struct ExpertGemvParams {
+    GemvParams gemv;      ///< out: [num_outputs][out_stride]
+    const uint32_t* ids;  ///< [num_outputs]
+    uint32_t rows_of_expert;
+    uint32_t outputs_of_vector;  ///< Output i is of vector i / this.
+};
+
+enum Gating : uint32_t { kGatingSoftmax = 0, kGatingSigmoid = 1, kGatingSoftmaxChosen = 2 };
+
+/// route_experts, 32 threads, block_x rows: the experts of each row and their weights, as
+/// ExpertSpec of the core names the choices. At most kMaxExperts.
+struct RouteParams {
+    const float* logits;          ///< [num_rows][num_experts]
+    const float* selection_bias;  ///< [num_experts] or null: added for choosing only.
+    uint32_t* ids;                ///< [num_rows][num_used], best first; of equals the lower one.
+    float* weights;               ///< The same.
+    uint32_t num_experts, num_used;
+    uint32_t num_groups, num_groups_used;
+    uint32_t gating;  ///< Gating
+    uint32_t renormalise;
+    float min_weight_sum;
+    float weight_scale;
+};
+inline constexpr uint32_t kMaxExperts = 512;
+
+/// combine_experts, 256 threads, block_y rows: out = residual + sum of weights[i] y[i].
+struct CombineExpertsParams {
+    const float* y;         ///< [num_rows][num_used][n]
+    const float* weights;   ///< [num_rows][num_used]
+    const float* residual;  ///< [num_rows][n] or null; may be out itself.
+    float* out;             ///< [num_rows][n]
+    uint32_t n, num_used;
+};
+
 /// Gate and up rows of the same index give one value of the output, which is quantised.
 struct GatedGemvParams {
     WeightPlanes gate, up;
@@ -152,6 +189,24 @@ struct RopeParams {
     /// Queries times 1 + temperature * ln(1 + position / temperature_span); span 0: no.
     uint32_t temperature_span = 0;
     float temperature = 0;
+};
+
+/// qkv_<format>, 256 threads: the product of some of q, k and v - whole heads - for one vector, and
+/// rope_append of each head by the block that computes its last row. gemv.out is rope.qkv +
+/// first_row.
+struct QkvParams {
+    GemvParams gemv;
+    RopeParams rope;
+    uint32_t first_row;  ///< Of the weight's first row in q, k, v.
+    uint32_t* counters;  ///< [num_heads + 2 num_kv_heads], zero between launches.
+};
+
+/// gemv_norm_<format>, 256 threads: a product for one vector, and norm_quantize by the block that
+/// comes last. gemv.out is norm.x or norm.delta.
+struct GemvNormParams {
+    GemvParams gemv;
+    NormParams norm;
+    uint32_t* counter;  ///< Zero between launches.
 };
 
 struct AttentionParams {
