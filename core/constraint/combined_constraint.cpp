@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "base/try.h"
+#include "constraint/lookahead.h"
 #include "hokku/constraint.h"
 
 namespace hokku {
 
 namespace {
 
-class CombinedConstraint final : public Constraint {
+class CombinedConstraint final : public Constraint, public constraint::Lookahead {
   public:
     explicit CombinedConstraint(std::vector<std::unique_ptr<Constraint>> parts)
         : parts_(std::move(parts)), other_(0) {}
@@ -58,6 +59,18 @@ class CombinedConstraint final : public Constraint {
             if (!is_match) return false;
         }
         return true;
+    }
+
+    std::bitset<256> bytes_to_come() const override {
+        std::bitset<256> bytes = constraint::bytes_to_come(*parts_.front());
+        for (const auto& part : parts_) bytes &= constraint::bytes_to_come(*part);
+        return bytes;
+    }
+
+    bool may_be_met_by(const std::bitset<256>& bytes) const override {
+        return std::all_of(parts_.begin(), parts_.end(), [&](const auto& part) {
+            return constraint::may_be_met_by(*part, bytes);
+        });
     }
 
     std::string missing_text() const override {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 #include <utility>
 
 #include "base/try.h"
@@ -140,6 +141,25 @@ bool GrammarConstraint::may_contain(std::string_view text) const {
     }
     return std::all_of(text.begin(), text.end(),
                        [&](char c) { return occurs[static_cast<uint8_t>(c)]; });
+}
+
+std::bitset<256> GrammarConstraint::bytes_to_come() const {
+    if (has_ended()) return {};
+    if (!bytes_to_come_) bytes_to_come_ = std::make_shared<const BytesToCome>(matcher_.grammar());
+    std::bitset<256> bytes;
+    // All stacks down to their ends; many share what lies below.
+    std::vector<StackSetId> sets{states_.back()};
+    std::unordered_set<StackSetId> seen;
+    while (!sets.empty() && !bytes.all()) {
+        const StackSetId set = sets.back();
+        sets.pop_back();
+        if (!seen.insert(set).second) continue;
+        for (const Frame& frame : matcher_.pool().frames(set)) {
+            bytes |= bytes_to_come_->from(frame.position);
+            sets.push_back(frame.below);
+        }
+    }
+    return bytes;
 }
 
 Result<bool> GrammarConstraint::matches(std::string_view text) {

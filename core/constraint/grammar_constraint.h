@@ -2,10 +2,13 @@
 // GrammarConstraint: a text that a compiled grammar matches.
 #pragma once
 
+#include <bitset>
 #include <memory>
 #include <vector>
 
+#include "constraint/grammar/bytes_to_come.h"
 #include "constraint/grammar/grammar.h"
+#include "constraint/lookahead.h"
 #include "constraint/match/matcher.h"
 #include "constraint/match/token_masks.h"
 #include "hokku/constraint.h"
@@ -13,7 +16,7 @@
 namespace hokku::constraint {
 
 /// Threads: one thread at a time.
-class GrammarConstraint final : public Constraint {
+class GrammarConstraint final : public Constraint, public Lookahead {
   public:
     /// Errors : limit_exceeded when the grammar is too ambiguous to begin.
     static Result<std::unique_ptr<Constraint>> create(
@@ -28,6 +31,7 @@ class GrammarConstraint final : public Constraint {
     [[nodiscard]] bool is_finished() const override;
     Result<bool> matches(std::string_view text) override;
     [[nodiscard]] bool may_contain(std::string_view text) const override;
+    [[nodiscard]] std::bitset<256> bytes_to_come() const override;
     [[nodiscard]] std::unique_ptr<Constraint> clone() const override;
 
   private:
@@ -42,6 +46,8 @@ class GrammarConstraint final : public Constraint {
     TokenMasks masks_;
     /// State before the first token and after each; kNothing after the end was accepted.
     std::vector<StackSetId> states_;
+    /// Made when it is first asked for; shared by clones.
+    mutable std::shared_ptr<const BytesToCome> bytes_to_come_;
 };
 
 }  // namespace hokku::constraint

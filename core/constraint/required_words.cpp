@@ -5,6 +5,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/utf8.h"
 #include "constraint/match/token_trie.h"
@@ -198,6 +199,38 @@ Result<bool> RequiredWords::matches(std::string_view text) {
         if (other.occurs_since(word, 0) != Occurrence::no) word.found_at = text.size();
     }
     return other.is_complete();
+}
+
+/// Its beginning may be there already.
+bool RequiredWords::may_follow(const Word& word, const std::bitset<256>& bytes) const {
+    const auto is_there = [&](char byte) {
+        const auto number = static_cast<uint8_t>(byte);
+        return bytes.test(number) || (ignore_case_ && std::isalpha(number) != 0 &&
+                                      bytes.test(static_cast<size_t>(number ^ 0x20)));
+    };
+    const auto is_same = [&](char a, char b) {
+        return a == b || (ignore_case_ && std::isalpha(static_cast<uint8_t>(a)) != 0 &&
+                          (static_cast<uint8_t>(a) ^ 0x20) == static_cast<uint8_t>(b));
+    };
+    const std::string_view all = word.text, text = text_;
+    for (size_t begun = std::min(all.size(), text.size());; --begun) {
+        const std::string_view rest = all.substr(begun), end = text.substr(text.size() - begun);
+        if (std::equal(end.begin(), end.end(), all.begin(), is_same) &&
+            std::all_of(rest.begin(), rest.end(), is_there))
+            return true;
+        if (begun == 0) return false;
+    }
+}
+
+bool RequiredWords::may_be_met_by(const std::bitset<256>& bytes) const {
+    // Letters that are not ASCII have other bytes in another case.
+    const auto is_plain = [this](const Word& word) {
+        return !ignore_case_ || std::all_of(word.text.begin(), word.text.end(),
+                                            [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+    };
+    return std::all_of(words_.begin(), words_.end(), [&](const Word& word) {
+        return has_occurred(word) || !is_plain(word) || may_follow(word, bytes);
+    });
 }
 
 std::string RequiredWords::missing_text() const {

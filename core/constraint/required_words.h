@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "constraint/lookahead.h"
 #include "hokku/constraint.h"
 
 namespace hokku::constraint {
@@ -16,7 +17,7 @@ namespace hokku::constraint {
 ///
 /// Threads: one thread at a time.
 /// Cost   : accept() linear in the words' total length.
-class RequiredWords final : public Constraint {
+class RequiredWords final : public Constraint, public Lookahead {
   public:
     static constexpr size_t kMaxWords = 1000, kMaxWordBytes = 1000;
 
@@ -32,6 +33,7 @@ class RequiredWords final : public Constraint {
     [[nodiscard]] bool is_complete() const override;
     [[nodiscard]] bool is_finished() const override { return has_ended_; }
     Result<bool> matches(std::string_view text) override;
+    [[nodiscard]] bool may_be_met_by(const std::bitset<256>& bytes) const override;
     [[nodiscard]] std::string missing_text() const override;
     [[nodiscard]] std::unique_ptr<Constraint> clone() const override {
         return std::make_unique<RequiredWords>(*this);
@@ -52,6 +54,7 @@ class RequiredWords final : public Constraint {
     [[nodiscard]] char32_t fold(char32_t c) const;
     [[nodiscard]] Occurrence occurs_at(const Word& word, size_t pos) const;
     [[nodiscard]] Occurrence occurs_since(const Word& word, size_t pos) const;
+    [[nodiscard]] bool may_follow(const Word& word, const std::bitset<256>& bytes) const;
     [[nodiscard]] bool has_occurred(const Word& word) const;
 
     std::shared_ptr<const ConstraintVocabulary> vocabulary_;  // shared by all constraints

@@ -10,6 +10,7 @@
 
 #include "base/try.h"
 #include "base/utf8.h"
+#include "constraint/lookahead.h"
 #include "sampling/check_logits.h"
 #include "text/reply/reply_buffer.h"
 
@@ -215,12 +216,24 @@ Result<TokenId> TokenChooser::choose_allowed(std::span<const float> logits, size
     HOKKU_CHECK(constraint_->allowed_tokens(*mask_));
     if (!is_only_opening_) HOKKU_CHECK(insist_on_words(logits, num_left));
     HOKKU_CHECK(allow_opening(rest_.empty() ? opening : std::string_view()));
+    auto chosen = choose_from_mask(logits, num_left);
+    if (!chosen.ok() && !rest_.empty() && chosen.error().code == ErrorCode::bad_argument) {
+        // The words do not lead on from here; something else may.
+        rest_.clear();
+        HOKKU_CHECK(constraint_->allowed_tokens(*mask_));
+        HOKKU_CHECK(allow_opening(opening));
+        chosen = choose_from_mask(logits, num_left);
+    }
+    HOKKU_TRY(const TokenId token, std::move(chosen));
+    has_ended_ = vocabulary_->ends_generation(token);
+    return token;
+}
+
+Result<TokenId> TokenChooser::choose_from_mask(std::span<const float> logits, size_t num_left) {
     std::copy(logits.begin(), logits.end(), logits_.begin());
     if (auto masked = mask_logits(*mask_, logits_); !masked.ok())
         return num_parts_ > 1 ? contradiction() : masked.error();
-    HOKKU_TRY(const TokenId token, sample_and_accept(num_left));
-    has_ended_ = vocabulary_->ends_generation(token);
-    return token;
+    return sample_and_accept(num_left);
 }
 
 Result<void> TokenChooser::insist_on_words(std::span<const float> logits, size_t num_left) {
@@ -257,13 +270,19 @@ bool TokenChooser::allow_only(std::span<const TokenId> tokens) {
     return true;
 }
 
-// Two kinds of tokens are taken back: one that leaves nothing but an end that is not allowed (the
-// quote that closes a string in which a word is missing), and a letter right behind the words that
-// were insisted on, which would make the last one another word.
+// Three kinds of tokens are taken back: one that leaves nothing but an end that is not allowed (the
+// quote that closes a string in which a word is missing), one after which the other forms have no
+// letters for the words (the beginning of a number), and a letter right behind the words that were
+// insisted on, which would make the last one another word.
 bool TokenChooser::is_dead_end(TokenId token) const {
     const bool is_stuck = constraint_->is_finished() && !constraint_->is_complete() &&
                           !vocabulary_->ends_generation(token);
-    return is_stuck || (has_insisted_ && !constraint_->missing_text().empty());
+    if (is_stuck || vocabulary_->ends_generation(token)) return is_stuck;
+    const bool is_missing = !constraint_->missing_text().empty();
+    if (has_insisted_ && is_missing) return true;
+    // Nothing that the other forms allow from here on contains the words.
+    return num_parts_ > 1 && is_missing &&
+           !constraint::may_be_met_by(*constraint_, constraint::bytes_to_come(*constraint_));
 }
 
 /// No more than `num_left` tokens, the one that was just accepted among them, would not do for what

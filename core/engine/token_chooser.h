@@ -59,6 +59,7 @@ class TokenChooser {
     Result<TokenId> choose_free(std::span<const float> logits, const ReplyReader& reply);
     Result<TokenId> choose_allowed(std::span<const float> logits, size_t num_left,
                                    std::string_view opening);
+    Result<TokenId> choose_from_mask(std::span<const float> logits, size_t num_left);
     Result<void> allow_opening(std::string_view marker);
     [[nodiscard]] bool is_opening(TokenId token) const;
     Result<void> insist_on_words(std::span<const float> logits, size_t num_left);

@@ -53,7 +53,7 @@ struct Fixture {
     /// Must succeed.
     GenerationResult run_well(GenerationRequest request) {
         GenerationResult result = run(std::move(request));
-        if (result.error) FAIL(result.error->message());
+        if (result.error) FAIL(result.text + ": " + result.error->message());
         CHECK(result.meets_constraints);
         return result;
     }
@@ -127,6 +127,37 @@ TEST_CASE_METHOD(Fixture, "Constraints: only choices with the other forms are be
     CHECK(none.error->code == ErrorCode::bad_argument);
     CHECK(none.text.empty());
     CHECK(none.error->message().find("\"yes\" and the required words \"no\"") != std::string::npos);
+}
+
+TEST_CASE_METHOD(Fixture, "Constraints: ways that cannot lead to a word are not taken",
+                 "[engine][quick]") {
+    const auto cat = of_words(ConstraintKind::required_words, {"cat"});
+    for (const char* wanted : {"null", "12.5", "true", "-1"}) {
+        CAPTURE(wanted);
+        control->script = preferring(wanted);
+        for (const auto& form :
+             {of_kind(ConstraintKind::json_schema,
+                      R"({"type": ["number", "null", "boolean", "string"]})"),
+              of_kind(ConstraintKind::regex, "null|true|-?[0-9.]+|\"[a-z ]*\"")}) {
+            GenerationRequest request = constrained({form, cat}, 60);
+            request.sampling.temperature = 0;
+            const auto result = run(std::move(request));
+            if (result.error) FAIL(result.error->message());
+            CHECK(result.text.find("cat") != std::string::npos);
+        }
+    }
+    // What is there of the word counts.
+    control->script = preferring("cart-1");
+    const auto regex = of_kind(ConstraintKind::regex, "ca(t-[0-9]|rt-[0-9])");
+    CHECK(run_well(constrained({regex, cat})).text.starts_with("cat-"));
+    // The key of an object leads to a string.
+    control->script = preferring("{\"a\":7}");
+    const auto result =
+        run_well(constrained({of_kind(ConstraintKind::json_schema,
+                                      R"({"type": "object", "properties": {"a": {"type": "integer"},
+                     "b": {"enum": ["dog", "cat"]}}, "required": ["a"]})"),
+                              cat}));
+    CHECK(result.text.find("\"cat\"") != std::string::npos);
 }
 
 TEST_CASE_METHOD(Fixture, "Constraints: forms that turn out to contradict each other are named",
