@@ -15,6 +15,16 @@ constexpr size_t kReadUnit = size_t{256} << 10;
 
 }  // namespace
 
+std::unique_ptr<MappedFile> MappedFile::view(const std::filesystem::path& path,
+                                             std::span<const std::byte> bytes) {
+    std::unique_ptr<MappedFile> file(new MappedFile());
+    file->path_ = path;
+    file->bytes_ = bytes;
+    file->is_mapped_ = true;
+    file->is_foreign_ = true;
+    return file;
+}
+
 bool MappedFile::load(size_t begin, size_t end) {
     if (is_mapped_ || file_ == kNoFile || begin == end) return true;
     if (begin >= loaded_begin_ && end <= loaded_end_) return true;

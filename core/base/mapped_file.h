@@ -26,6 +26,9 @@ class MappedFile final : public ByteLoader {
     /// Opens a regular file of at least one byte. The address of its bytes never changes.
     static Result<std::unique_ptr<MappedFile>> open(const std::filesystem::path& path,
                                                     bool use_mapping = true);
+    /// Bytes that belong to somebody else and outlive this, in place of a file of that name.
+    static std::unique_ptr<MappedFile> view(const std::filesystem::path& path,
+                                            std::span<const std::byte> bytes);
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
     ~MappedFile() override;
@@ -54,6 +57,7 @@ class MappedFile final : public ByteLoader {
     std::span<const std::byte> bytes_;
     std::optional<ReadFaultGuard> guard_;
     bool is_mapped_ = false;
+    bool is_foreign_ = false;  ///< Somebody else frees the bytes.
     static constexpr intptr_t kNoFile = -1;
     intptr_t file_ = kNoFile;  ///< The system's handle; only while bytes are still to be loaded.
     size_t loaded_begin_ = 0, loaded_end_ = 0;  ///< The stretch that was loaded last.

@@ -105,6 +105,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
 
 MappedFile::~MappedFile() {
     guard_.reset();
+    if (is_foreign_) return;
     if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
     close_file();
 }

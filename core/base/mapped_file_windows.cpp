@@ -129,6 +129,7 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
 }
 
 MappedFile::~MappedFile() {
+    if (is_foreign_) return;
     void* memory = const_cast<std::byte*>(bytes_.data());
     // After a fault the view is gone and memory of our own stands in its place.
     const bool is_view = is_mapped_ && !has_read_fault();

@@ -58,9 +58,16 @@ GgufReader::GgufReader(GgufShard& shard, std::string file_name, uint64_t& string
 Result<GgufShard> GgufReader::read_shard(const std::filesystem::path& path,
                                          const GgufOpenOptions& options,
                                          uint64_t& string_array_cost) {
+    HOKKU_TRY(auto mapping, MappedFile::open(path, options.use_mapping));
+    return read_shard(path, std::move(mapping), string_array_cost);
+}
+
+Result<GgufShard> GgufReader::read_shard(const std::filesystem::path& path,
+                                         std::unique_ptr<MappedFile> mapping,
+                                         uint64_t& string_array_cost) {
     GgufShard shard;
     shard.path = path;
-    HOKKU_TRY(shard.mapping, MappedFile::open(path, options.use_mapping));
+    shard.mapping = std::move(mapping);
     GgufReader reader(shard, file_name_text(path), string_array_cost);
     Result<void> read = reader.read_all();
     // Told first: what the parser makes of pages that read as zeros is no news.

@@ -35,6 +35,10 @@ class GgufReader {
     static Result<GgufShard> read_shard(const std::filesystem::path& path,
                                         const GgufOpenOptions& options,
                                         uint64_t& string_array_cost);
+    /// The same of a file that is open already.
+    static Result<GgufShard> read_shard(const std::filesystem::path& path,
+                                        std::unique_ptr<MappedFile> mapping,
+                                        uint64_t& string_array_cost);
     /// Joins shards, in order of their number, into one file.
     static Result<GgufFile> join(const std::filesystem::path& path, std::vector<GgufShard> shards,
                                  const GgufOpenOptions& options);

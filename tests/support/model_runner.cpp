@@ -10,7 +10,8 @@
 namespace hokku::testing {
 
 Result<std::unique_ptr<ModelRunner>> ModelRunner::open(const std::filesystem::path& path,
-                                                       const Options& options) {
+                                                       const Options& options,
+                                                       const MakeBackend& make_backend) {
     auto runner = std::make_unique<ModelRunner>();
     runner->options_ = options;
     HOKKU_TRY(GgufFile file, GgufFile::open(path));
@@ -24,14 +25,14 @@ Result<std::unique_ptr<ModelRunner>> ModelRunner::open(const std::filesystem::pa
         std::iota(table.rbegin(), table.rend(), s * per_sequence);
     }
     HOKKU_TRY(runner->backend_,
-              make_cpu_backend(*runner->model_, {.num_threads = options.num_threads,
-                                                 .num_ranks = options.num_ranks,
-                                                 .exact = options.exact,
-                                                 .num_kv_blocks = num_blocks,
-                                                 .kv_type = options.kv_type,
-                                                 .max_step_tokens = options.max_step_tokens,
-                                                 .max_step_logits = options.max_step_logits,
-                                                 .context_tokens = options.context_tokens}));
+              make_backend(*runner->model_, {.num_threads = options.num_threads,
+                                             .num_ranks = options.num_ranks,
+                                             .exact = options.exact,
+                                             .num_kv_blocks = num_blocks,
+                                             .kv_type = options.kv_type,
+                                             .max_step_tokens = options.max_step_tokens,
+                                             .max_step_logits = options.max_step_logits,
+                                             .context_tokens = options.context_tokens}));
     return runner;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ModelRunner: a model with a CPU backend and simple block tables, for tests of the forward pass
+// ModelRunner: a model with a backend and simple block tables, for tests of the forward pass
 // below the engine.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -28,8 +29,12 @@ class ModelRunner {
         uint32_t max_step_logits = 64;
         KvType kv_type = KvType::f32;
     };
-    static Result<std::unique_ptr<ModelRunner>> open(const std::filesystem::path& path,
-                                                     const Options& options);
+    /// Of the CPU unless told otherwise.
+    using MakeBackend =
+        std::function<Result<std::unique_ptr<Backend>>(const Model&, const BackendOptions&)>;
+    static Result<std::unique_ptr<ModelRunner>> open(
+        const std::filesystem::path& path, const Options& options,
+        const MakeBackend& make_backend = make_cpu_backend);
 
     /// Runs `tokens` from an empty cache in steps of at most `chunk` and returns the logits of
     /// every position, [tokens.size()][num_vocab].

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/check_step.h"
 #include "backend/cpu/kv_layout.h"
 #include "base/try.h"
 
@@ -42,10 +43,6 @@ Result<void> check_features(const ModelSpec& spec) {
         if (experts->fused_gate_up) return unsupported(spec, "fused gate and up experts");
     }
     return {};
-}
-
-Error bad_step(std::string what, std::string expected) {
-    return {ErrorCode::bad_argument, std::move(what), "model step", std::move(expected)};
 }
 
 }  // namespace
@@ -123,58 +120,6 @@ CpuBackend::CpuBackend(const Model& model, const KernelTable& kernels,
 
 // ---- the step ----------------------------------------------------------------------------------
 
-Result<void> CpuBackend::check_sequences(const Step& step) const {
-    const ModelSpec& spec = model_.spec();
-    uint64_t next_row = 0;
-    for (const StepSequence& sequence : step.sequences) {
-        if (sequence.first_row != next_row || sequence.num_rows == 0)
-            return bad_step(fmt::format("a sequence has {} rows from row {}", sequence.num_rows,
-                                        sequence.first_row),
-                            fmt::format("at least one row, from row {}", next_row));
-        next_row += sequence.num_rows;
-        const uint64_t length = uint64_t{sequence.num_cached} + sequence.num_rows;
-        if (sequence.blocks.size() * kKvBlockTokens < length)
-            return bad_step(
-                fmt::format("{} KV blocks are given for {} tokens", sequence.blocks.size(), length),
-                fmt::format("blocks of {} tokens for all", kKvBlockTokens));
-        for (const uint32_t block : sequence.blocks)
-            if (block >= num_kv_blocks())
-                return bad_step(fmt::format("the KV block is {}", block),
-                                fmt::format("below {}", num_kv_blocks()));
-        if (spec.num_learned_positions > 0 && length > spec.num_learned_positions)
-            return Error{
-                ErrorCode::limit_exceeded, fmt::format("the sequence has {} tokens", length),
-                "model step",
-                fmt::format("at most {}, the model's positions", spec.num_learned_positions)};
-    }
-    if (next_row != step.tokens.size())
-        return bad_step(fmt::format("the sequences have {} rows", next_row),
-                        fmt::format("{}, one for each token", step.tokens.size()));
-    return {};
-}
-
-Result<void> CpuBackend::check(const Step& step) const {
-    const ModelSpec& spec = model_.spec();
-    if (step.tokens.empty() || step.tokens.size() > options_.max_step_tokens)
-        return bad_step(fmt::format("the step has {} tokens", step.tokens.size()),
-                        fmt::format("1 to {}", options_.max_step_tokens));
-    if (step.logit_rows.size() > options_.max_step_logits)
-        return bad_step(fmt::format("logits of {} rows are asked for", step.logit_rows.size()),
-                        fmt::format("at most {}", options_.max_step_logits));
-    for (const int32_t token : step.tokens)
-        if (token < 0 || static_cast<uint32_t>(token) >= spec.num_vocab)
-            return bad_step(fmt::format("the token id is {}", token),
-                            fmt::format("0 to {}", spec.num_vocab - 1));
-    uint64_t next = 0;
-    for (const uint32_t row : step.logit_rows) {
-        if (row < next || row >= step.tokens.size())
-            return bad_step(fmt::format("logits of row {} are asked for", row),
-                            fmt::format("ascending rows below {}", step.tokens.size()));
-        next = uint64_t{row} + 1;
-    }
-    return check_sequences(step);
-}
-
 /// Threads [r * num_lanes, (r + 1) * num_lanes) of the team are rank r's lanes.
 void CpuBackend::run_lanes() {
     team_->run(
@@ -214,7 +159,10 @@ Result<std::span<const float>> CpuBackend::run(const Step& step) {
     if (owner_ != std::this_thread::get_id())
         return Error{ErrorCode::bad_argument, "the backend is used from a second thread",
                      "CPU backend", "the thread that ran its first step"};
-    HOKKU_CHECK(check(step));
+    HOKKU_CHECK(check_step(step, {.spec = &model_.spec(),
+                                  .num_kv_blocks = num_kv_blocks(),
+                                  .max_step_tokens = options_.max_step_tokens,
+                                  .max_step_logits = options_.max_step_logits}));
 
     uint64_t context = options_.context_tokens;
     if (context == 0) context = uint64_t{options_.num_kv_blocks} * kKvBlockTokens;

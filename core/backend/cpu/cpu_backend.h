@@ -35,8 +35,6 @@ class CpuBackend final : public Backend {
     using Ranks = std::vector<std::unique_ptr<Rank>>;
     CpuBackend(const Model& model, const KernelTable& kernels, const BackendOptions& options,
                std::unique_ptr<ThreadTeam> team, Ranks ranks, AlignedBuffer all_logits);
-    [[nodiscard]] Result<void> check(const Step& step) const;
-    [[nodiscard]] Result<void> check_sequences(const Step& step) const;
     void count_vector_rows(const Step& step);
     void run_lanes();
     /// visit(pool, layer, keys, values) for each rank's heads in a block as read_block() gives it.

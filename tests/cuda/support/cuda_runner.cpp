@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/support/cuda_runner.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
+
+#include "base/try.h"
+
+namespace hokku::testing {
+
+namespace {
+
+struct TestGpu {
+    std::unique_ptr<cuda::SymbolSource> library;
+    std::vector<std::string> images;
+    std::unique_ptr<cuda::Gpu> gpu;
+};
+
+Result<TestGpu> open_test_gpu() {
+    TestGpu out;
+    if (const char* list = std::getenv("HOKKU_GPU_TEST_IMAGES")) {
+        HOKKU_TRY(out.library, cuda::open_library(cuda::driver_library_names()));
+        std::istringstream paths(list);
+        for (std::string path; std::getline(paths, path, ':');) {
+            std::ifstream file(path, std::ios::binary);
+            out.images.emplace_back(std::istreambuf_iterator<char>(file),
+                                    std::istreambuf_iterator<char>());
+        }
+    } else {
+        emulation::FakeDriver::reset();
+        out.library = std::make_unique<emulation::FakeDriverSymbols>();
+        out.images.emplace_back(emulation::kEmulatedImage);
+    }
+    HOKKU_TRY(const cuda::DriverApi api, cuda::load_driver_api(*out.library));
+    HOKKU_CHECK(cuda::list_gpus(api));
+    std::vector<const void*> images;
+    for (const std::string& image : out.images) images.push_back(image.data());
+    HOKKU_TRY(out.gpu, cuda::Gpu::open(api, 0, images));
+    return out;
+}
+
+}  // namespace
+
+Result<const cuda::Gpu*> test_gpu() {
+    static const Result<TestGpu> gpu = open_test_gpu();
+    if (!gpu.ok()) return gpu.error();
+    return gpu->gpu.get();
+}
+
+bool is_test_gpu_emulated() {
+    return std::getenv("HOKKU_GPU_TEST_IMAGES") == nullptr;
+}
+
+Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& path,
+                                                 const ModelRunner::Options& options) {
+    HOKKU_TRY(const cuda::Gpu* gpu, test_gpu());
+    return ModelRunner::open(path, options,
+                             [gpu](const Model& model, const BackendOptions& wanted) {
+                                 BackendOptions own = wanted;
+                                 own.exact = false;
+                                 own.num_ranks = 1;
+                                 return cuda::CudaBackend::create(
+                                     *gpu, model, own, [](double) { return Result<void>(); });
+                             });
+}
+
+}  // namespace hokku::testing

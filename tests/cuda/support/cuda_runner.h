@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model on the CUDA backend, over the emulator or, where HOKKU_GPU_TEST_IMAGES names images, on
+// the first GPU; with the step helpers of ModelRunner.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "emulation/fakes/fake_driver.h"
+#include "plugin/cuda_backend.h"
+#include "support/model_runner.h"
+
+namespace hokku::testing {
+
+/// The device that these tests run on; the same for all.
+Result<const cuda::Gpu*> test_gpu();
+bool is_test_gpu_emulated();
+
+/// ModelRunner::Options count but for exact, threads and ranks.
+Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& path,
+                                                 const ModelRunner::Options& options = {});
+
+}  // namespace hokku::testing
