@@ -6,6 +6,7 @@
 
 #include "constraint/language/gbnf_parser.h"
 #include "constraint/match/matcher.h"
+#include "constraint/match/token_masks.h"
 #include "constraint/test_vocabulary.h"
 #include "support/catch.h"
 
@@ -267,4 +268,40 @@ TEST_CASE("Matcher: work beyond what is allowed is not done", "[constraint][quic
     matcher.allow_work(10'000'000);
     CHECK(matcher.step(state, 'a') != constraint::StackPool::kNothing);
     CHECK_FALSE(matcher.is_exhausted());
+}
+
+TEST_CASE("TokenMasks: what was begun when the work ran out is forgotten", "[constraint][quick]") {
+    const auto vocabulary = mixed_vocabulary();
+    constraint::Expressions expressions;
+    const auto root = constraint::parse_gbnf(
+        "root ::= ([a-z] | \"{\" root \"}\" | \"true\"){20,900} \" \" root?", nullptr, expressions);
+    REQUIRE(root.ok());
+    auto grammar = constraint::compile_grammar(expressions, *root);
+    REQUIRE(grammar.ok());
+    constraint::Matcher fresh(*grammar);
+    constraint::TokenMasks fresh_masks(vocabulary->trie());
+    TokenMask expected(vocabulary->num_tokens());
+    fresh_masks.add_allowed(fresh, fresh.step(fresh.start(), 'a'), expected);
+    REQUIRE(expected.count() > 0);
+
+    size_t num_exhausted = 0;
+    for (uint64_t work = 1; work < 400; ++work) {
+        CAPTURE(work);
+        constraint::Matcher matcher(*grammar);
+        const constraint::StackSetId state = matcher.step(matcher.start(), 'a');
+        constraint::TokenMasks masks(vocabulary->trie());
+        TokenMask mask(vocabulary->num_tokens());
+        matcher.allow_work(work);
+        masks.add_allowed(matcher, state, mask);
+        if (!matcher.is_exhausted()) break;
+        ++num_exhausted;
+        for (const constraint::StackSetId known : masks.known_sets())
+            CHECK(known != constraint::StackPool::kNothing);
+        matcher.allow_work(10'000'000);
+        mask.clear();
+        masks.add_allowed(matcher, state, mask);
+        REQUIRE_FALSE(matcher.is_exhausted());
+        CHECK(mask == expected);
+    }
+    CHECK(num_exhausted > 20);
 }

@@ -91,10 +91,11 @@ void TokenMasks::add_allowed(Matcher& matcher, StackSetId state, TokenMask& mask
             std::vector<Frame> tops;
             for (; i < frames.size() && frames[i].below == below; ++i)
                 tops.push_back({frames[i].position, frames[i].count, StackPool::kUnknown});
-            const Answer& known = answer(matcher, matcher.pool().make(tops, false, false));
-            add_answer(known, kAnyLength, own);
-            if (!known.after_exit.empty() || known.base != nullptr)
-                add_beyond(matcher, known, kAnyLength, matcher.after(below), own);
+            const Answer* known = answer(matcher, matcher.pool().make(tops, false, false));
+            if (known == nullptr) return;
+            add_answer(*known, kAnyLength, own);
+            if (!known->after_exit.empty() || known->base != nullptr)
+                add_beyond(matcher, *known, kAnyLength, matcher.after(below), own);
         }
     }
     add_named(matcher, state, own);
@@ -178,29 +179,31 @@ void TokenMasks::add_named(Matcher& matcher, StackSetId state, TokenMask& mask) 
     }
 }
 
-const TokenMasks::Answer& TokenMasks::answer(Matcher& matcher, StackSetId tops) {
+/// Null where the matcher is exhausted: only what holds for good is kept.
+const TokenMasks::Answer* TokenMasks::answer(Matcher& matcher, StackSetId tops) {
+    if (matcher.is_exhausted()) return nullptr;
     const auto found = answers_.find(tops);
-    if (found != answers_.end()) return *found->second;
-    auto computed = std::make_unique<Answer>(compute(matcher, tops));
+    if (found != answers_.end()) return found->second.get();
+    std::unique_ptr<Answer> computed = compute(matcher, tops);
+    if (computed == nullptr) return nullptr;
     answer_bytes_ += computed->memory_bytes();
-    const Answer& result = *computed;
-    if (matcher.is_exhausted()) tops = StackPool::kNothing;  // Replaced by the next such.
-    answers_[tops] = std::move(computed);
-    return result;
+    return answers_.emplace(tops, std::move(computed)).first->second.get();
 }
 
-TokenMasks::Answer TokenMasks::compute(Matcher& matcher, StackSetId tops) {
+/// Null where the matcher is exhausted.
+std::unique_ptr<TokenMasks::Answer> TokenMasks::compute(Matcher& matcher, StackSetId tops) {
     std::vector<Frame> far(matcher.pool().frames(tops).begin(), matcher.pool().frames(tops).end());
     const uint32_t num_bytes = move_far(matcher.grammar(), far);
     const Answer* base = nullptr;
-    if (num_bytes != kAnyLength) base = &answer(matcher, matcher.pool().make(far, false, false));
+    if (num_bytes != kAnyLength) base = answer(matcher, matcher.pool().make(far, false, false));
     tokens_.clear();
     exits_.clear();
     const uint32_t min_bytes = base == nullptr ? 1 : num_bytes + 1;
     if (min_bytes <= trie_.max_depth()) collect_walk(matcher, tops, min_bytes);
-    Answer own = take_collected();
-    own.base = base;
-    own.base_bytes = num_bytes;
+    if (matcher.is_exhausted()) return nullptr;
+    auto own = std::make_unique<Answer>(take_collected());
+    own->base = base;
+    own->base_bytes = num_bytes;
     return own;
 }
 

@@ -54,8 +54,8 @@ class TokenMasks {
         std::vector<uint64_t> words;
     };
 
-    const Answer& answer(Matcher& matcher, StackSetId tops);
-    Answer compute(Matcher& matcher, StackSetId tops);
+    const Answer* answer(Matcher& matcher, StackSetId tops);
+    std::unique_ptr<Answer> compute(Matcher& matcher, StackSetId tops);
     void collect_walk(Matcher& matcher, StackSetId tops, uint32_t min_bytes);
     Answer take_collected();
     void add_answer(const Answer& answer, uint32_t max_bytes, TokenMask& mask);
