@@ -45,7 +45,7 @@ Result<void> Generation::begin() {
 Result<void> Generation::prepare() {
     const LoadedModel& loaded = session_.loaded;
     const ModelInfo& info = loaded.info;
-    HOKKU_TRY(TokenChooser chooser, TokenChooser::create(request_, session_));
+    HOKKU_TRY(TokenChooser chooser, TokenChooser::create(request_, session_, stop_));
     result_.seed = chooser.seed();
     chooser_.emplace(std::move(chooser));
     if (events_.on_token) logprobs_.emplace(info.num_vocab);
@@ -196,8 +196,7 @@ Result<void> Generation::accept_token(std::span<const float> logits) {
         result_.stats.ttft_ms = 1000.0 * seconds_between(submitted_, Clock::now());
     HOKKU_CHECK(std::move(pushed));
     if (reply_->is_stopped()) return finish(StopReason::stop_string);
-    if (!reply_->is_beside_answer() && chooser_->is_finished())
-        return finish(StopReason::end_of_generation);
+    if (chooser_->is_finished(*reply_)) return finish(StopReason::end_of_generation);
     if (result_.tokens.size() == request_.max_tokens) return finish(StopReason::max_tokens);
     while (!is_summarising() && needs_room()) {
         HOKKU_TRY(const bool goes_on, make_room());
@@ -238,10 +237,8 @@ Result<void> Generation::finish(StopReason reason) {
     const bool is_own_end = reason == StopReason::end_of_generation ||
                             reason == StopReason::max_tokens || reason == StopReason::context_full;
     result_.reason = is_cut && is_own_end ? StopReason::stop_string : reason;
-    // Of a text that is cut within what was drawn, it is what is left that counts.
     result_.meets_constraints =
-        request_.constraints.empty() ||
-        (chooser_ && (is_cut ? chooser_->has_form(result_.text) : chooser_->meets_constraints()));
+        request_.constraints.empty() || (chooser_ && chooser_->meets_constraints(result_, is_cut));
     return finished;
 }
 

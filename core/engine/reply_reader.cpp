@@ -41,6 +41,11 @@ uint32_t first_free_number(const std::vector<ChatMessage>& messages) {
 
 }  // namespace
 
+bool has_valid_call(const GenerationResult& result) {
+    return std::any_of(result.tool_calls.begin(), result.tool_calls.end(),
+                       [](const ToolCall& call) { return call.is_valid(); });
+}
+
 ReplyReader::ReplyReader(const GenerationRequest& request, const GenerationEvents& events,
                          const ModelText& text, GenerationResult& result)
     : request_(request),
@@ -126,13 +131,31 @@ bool ReplyReader::is_beside_answer() const {
     return parser_ && !parser_->is_in_answer();
 }
 
-std::string_view ReplyReader::opening_rest() const {
-    const bool may_think = parser_ && request_.thought_budget_tokens != 0u;
-    return may_think ? parser_->opening_rest() : std::string_view();
+std::vector<std::string_view> ReplyReader::openings() const {
+    if (!parser_) return {};
+    return parser_->openings(request_.thought_budget_tokens != 0u);
+}
+
+uint32_t ReplyReader::num_departures() const {
+    return parser_ ? parser_->num_departures() : 0;
+}
+
+std::string ReplyReader::answer() const {
+    std::string text = result_.text;
+    text += stops_->held_back();
+    if (parser_) text += parser_->pending_answer();
+    return text;
+}
+
+bool ReplyReader::is_done_by_calls() const {
+    return result_.text.empty() && has_valid_call(result_) && answer().empty();
 }
 
 bool ReplyReader::reaches_answer(TokenId token) const {
-    if (!parser_ || text_.tokenizer->kind(token) == TokenKind::control) return false;
+    if (!parser_) return false;
+    if (text_.tokenizer->kind(token) == TokenKind::control)
+        return parser_->reaches_answer(reply::kControlSign +
+                                       std::string(text_.tokenizer->token_text(token)));
     return parser_->reaches_answer(text_.tokenizer->token_bytes(token, false));
 }
 

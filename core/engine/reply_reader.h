@@ -18,6 +18,9 @@
 
 namespace hokku {
 
+/// The model asks for a tool that can be called.
+[[nodiscard]] bool has_valid_call(const GenerationResult& result);
+
 /// Only conversations have thoughts and calls; what continues raw text or tokens is text, and so is
 /// everything where control tokens are to be seen.
 ///
@@ -43,9 +46,16 @@ class ReplyReader final : private reply::ReplySink {
     [[nodiscard]] bool has_text() const { return has_text_; }
     /// What comes next is not the answer: constraints do not hold for it.
     [[nodiscard]] bool is_beside_answer() const;
-    /// What may come next of the marker that opens a thought; see ReplyParser.
-    [[nodiscard]] std::string_view opening_rest() const;
-    /// This token would end a thought or a call and begin the answer at once.
+    /// What may come next of the markers of thoughts and calls; see ReplyParser.
+    [[nodiscard]] std::vector<std::string_view> openings() const;
+    /// How often text that might have been answer was none; see ReplyParser.
+    [[nodiscard]] uint32_t num_departures() const;
+    /// The answer so far, with what is held back of it.
+    [[nodiscard]] std::string answer() const;
+    /// The reply has made calls and has no answer yet: it may end here, whatever the form.
+    [[nodiscard]] bool is_done_by_calls() const;
+    /// This token would begin the answer at once: by ending a thought or a call in the same
+    /// breath, or by being none.
     [[nodiscard]] bool reaches_answer(TokenId token) const;
     /// The token that must come next, as the budget of thoughts is used up; the caller pushes it
     /// as any other.

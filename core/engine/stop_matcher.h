@@ -24,6 +24,10 @@ class StopMatcher {
     std::string_view push(std::string_view piece);
     /// What was held back, once it is known that the text ends here.
     std::string_view finish();
+    /// What is held back now.
+    [[nodiscard]] std::string_view held_back() const {
+        return std::string_view(pending_).substr(released_);
+    }
     [[nodiscard]] bool is_stopped() const { return is_stopped_; }
 
   private:

@@ -11,6 +11,8 @@
 #include "base/try.h"
 #include "base/utf8.h"
 #include "constraint/lookahead.h"
+#include "constraint/match/token_trie.h"
+#include "engine/request_constraints.h"
 #include "sampling/check_logits.h"
 #include "text/reply/reply_buffer.h"
 
@@ -19,115 +21,10 @@ namespace {
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
-using Parts = std::vector<std::unique_ptr<Constraint>>;
-
-std::string quoted(const std::vector<std::string>& words) {
-    constexpr size_t kMostWords = 4;
-    std::string text;
-    for (size_t i = 0; i < std::min(words.size(), kMostWords); ++i)
-        text += fmt::format("{}\"{}\"", i == 0 ? "" : ", ", to_printable(words[i], 40));
-    return words.size() > kMostWords ? text + ", .." : text;
-}
-
-/// "--require-like" words for the kind, for errors.
-std::string name_of(const ConstraintSpec& spec) {
-    switch (spec.kind) {
-        case ConstraintKind::json:
-            return "JSON";
-        case ConstraintKind::json_schema:
-            return "the JSON schema";
-        case ConstraintKind::gbnf:
-            return "the grammar";
-        case ConstraintKind::regex:
-            return fmt::format("the regular expression \"{}\"", to_printable(spec.text, 40));
-        case ConstraintKind::choice:
-            return "the choices " + quoted(spec.words);
-        case ConstraintKind::required_words:
-            return "the required words " + quoted(spec.words);
-    }
-    return "an unknown form";
-}
-
-std::string names_of(const std::vector<ConstraintSpec>& specs) {
-    std::string text;
-    for (size_t i = 0; i < specs.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == specs.size() ? " and " : ", ") + name_of(specs[i]);
-    return text;
-}
-
-/// Only the choices that have every other form, so that the model is not led into one that has not.
-Result<void> prune_choices(std::vector<ConstraintSpec>& specs, const Parts& parts) {
-    for (size_t i = 0; i < specs.size(); ++i) {
-        if (specs[i].kind != ConstraintKind::choice) continue;
-        std::vector<std::string> fitting;
-        for (const std::string& word : specs[i].words) {
-            bool fits = true;
-            for (size_t k = 0; k < parts.size() && fits; ++k) {
-                if (k == i) continue;
-                HOKKU_TRY(fits, parts[k]->matches(word));
-            }
-            if (fits) fitting.push_back(word);
-        }
-        if (fitting.empty())
-            return Error{ErrorCode::bad_argument, "no choice has the other forms asked for",
-                         names_of(specs), "forms that one text can have"};
-        specs[i].words = std::move(fitting);
-    }
-    return {};
-}
-
-/// Words that another form has no letters for need not be waited for.
-Result<void> check_words(const std::vector<ConstraintSpec>& specs, const Parts& parts) {
-    for (const ConstraintSpec& spec : specs) {
-        if (spec.kind != ConstraintKind::required_words || spec.ignore_case) continue;
-        for (const std::string& word : spec.words) {
-            for (size_t i = 0; i < parts.size(); ++i) {
-                if (parts[i]->may_contain(word)) continue;
-                return Error{
-                    ErrorCode::bad_argument,
-                    "the forms asked for contradict each other: no text of one form "
-                    "contains a word that is required",
-                    fmt::format("{} and \"{}\"", name_of(specs[i]), to_printable(word, 80)),
-                    "forms that one text can have"};
-            }
-        }
-    }
-    return {};
-}
-
-Result<std::unique_ptr<Constraint>> make_constraints(
-    std::vector<ConstraintSpec> specs,
-    const std::shared_ptr<const ConstraintVocabulary>& vocabulary) {
-    Parts parts;
-    for (const ConstraintSpec& spec : specs) {
-        HOKKU_TRY(parts.emplace_back(), make_constraint(spec, vocabulary));
-    }
-    if (parts.size() > 1) {
-        HOKKU_CHECK(prune_choices(specs, parts));
-        HOKKU_CHECK(check_words(specs, parts));
-        for (size_t i = 0; i < specs.size(); ++i) {
-            if (specs[i].kind != ConstraintKind::choice) continue;
-            HOKKU_TRY(parts[i], make_constraint(specs[i], vocabulary));
-        }
-    }
-    return combine_constraints(std::move(parts));
-}
-
-/// Tokens that the text takes when it is cut into the longest ones.
-size_t num_longest_tokens(const ConstraintVocabulary& vocabulary, std::string_view text) {
-    size_t count = 0;
-    while (!text.empty()) {
-        const std::vector<TokenId> tokens = vocabulary.beginnings(text);
-        if (tokens.empty()) return std::numeric_limits<size_t>::max();
-        text.remove_prefix(vocabulary.tokenizer().token_bytes(tokens.back(), false).size());
-        ++count;
-    }
-    return count;
-}
-
 }  // namespace
 
-Result<TokenChooser> TokenChooser::create(const GenerationRequest& request, ModelSession& session) {
+Result<TokenChooser> TokenChooser::create(const GenerationRequest& request, ModelSession& session,
+                                          std::stop_token stop) {
     const ModelInfo& info = session.loaded.info;
     HOKKU_TRY(Sampler sampler,
               Sampler::create(request.sampling, info.num_vocab, info.context_tokens + 1,
@@ -138,9 +35,11 @@ Result<TokenChooser> TokenChooser::create(const GenerationRequest& request, Mode
         return Error{ErrorCode::bad_argument, "constraints need the end of a text", "ignore_end",
                      "one of the two"};
     HOKKU_TRY(chooser.vocabulary_, session.constraint_vocabulary());
-    HOKKU_TRY(chooser.constraint_, make_constraints(request.constraints, chooser.vocabulary_));
+    HOKKU_TRY(chooser.constraint_,
+              make_request_constraints(request.constraints, chooser.vocabulary_));
     chooser.names_ = names_of(request.constraints);
     chooser.num_parts_ = request.constraints.size();
+    chooser.stop_ = std::move(stop);
     chooser.mask_.emplace(info.num_vocab);
     chooser.logits_.resize(info.num_vocab);
     return chooser;
@@ -154,17 +53,11 @@ Result<TokenId> TokenChooser::choose(std::span<const float> logits, size_t num_l
         return token;
     }
     if (reply != nullptr && reply->is_beside_answer()) return choose_free(logits, *reply);
-    return choose_allowed(logits, num_left,
-                          reply != nullptr ? reply->opening_rest() : std::string_view());
+    return choose_allowed(logits, num_left, reply);
 }
 
 Result<TokenId> TokenChooser::choose_free(std::span<const float> logits, const ReplyReader& reply) {
-    if (std::exchange(is_at_start_, false)) {
-        // What was followed as an answer has turned out to be the marker of a thought.
-        constraint_->rollback(constraint_->num_accepted());
-        rest_.clear();
-        is_only_opening_ = has_insisted_ = false;
-    }
+    was_free_ = true;
     std::copy(logits.begin(), logits.end(), logits_.begin());
     while (true) {
         HOKKU_TRY(const TokenId token, sampler_.sample(logits_));
@@ -177,18 +70,78 @@ Result<TokenId> TokenChooser::choose_free(std::span<const float> logits, const R
     }
 }
 
+/// Where the reply has left the answer, the constraint goes back to what is left of that.
+Result<void> TokenChooser::follow(const ReplyReader& reply) {
+    if (is_only_opening_ && follows_exactly(reply.answer())) is_only_opening_ = false;
+    if (reply.num_departures() == num_departures_ && !was_free_) return {};
+    HOKKU_CHECK(follow_text(reply.answer()));
+    num_departures_ = reply.num_departures();
+    was_free_ = is_only_opening_ = has_insisted_ = false;
+    rest_.clear();
+    return {};
+}
+
+/// By the tokens that were drawn, as far as they are this text, then by the longest ones.
+Result<void> TokenChooser::follow_text(std::string_view text) {
+    size_t num_kept = 0;
+    while (num_kept < followed_.size() && !text.empty()) {
+        const std::string_view bytes = vocabulary_->trie().bytes(followed_[num_kept]);
+        if (!text.starts_with(bytes)) break;
+        text.remove_prefix(bytes.size());
+        ++num_kept;
+    }
+    constraint_->rollback(followed_.size() - num_kept);
+    followed_.resize(num_kept);
+    while (!text.empty()) {
+        const std::vector<TokenId> tokens = vocabulary_->beginnings(text);
+        if (tokens.empty() || !constraint_->accept(tokens.back()).ok())
+            return Error{ErrorCode::bad_argument,
+                         fmt::format("what was taken for a call or a thought is answer, and has "
+                                     "not the form: \"{}\"",
+                                     to_printable(text, 80)),
+                         names_, "a text of this form"};
+        followed_.push_back(tokens.back());
+        text.remove_prefix(vocabulary_->trie().bytes(tokens.back()).size());
+    }
+    return {};
+}
+
+/// Whether the constraint has seen this text and nothing else.
+bool TokenChooser::follows_exactly(std::string_view text) const {
+    for (const TokenId token : followed_) {
+        if (vocabulary_->ends_generation(token)) continue;
+        const std::string_view bytes = vocabulary_->trie().bytes(token);
+        // One that a grammar names is no text, whether it is shown or not.
+        if (bytes.empty()) return true;
+        if (!text.starts_with(bytes)) return false;
+        text.remove_prefix(bytes.size());
+    }
+    return text.empty();
+}
+
+void TokenChooser::allow_too(TokenId token) {
+    if (mask_->test(static_cast<size_t>(token))) return;
+    mask_->set(static_cast<size_t>(token));
+    beside_.push_back(token);
+}
+
+/// Allows what leads away from the answer, and the end where there need be none.
+Result<void> TokenChooser::allow_beside(const ReplyReader& reply) {
+    for (const std::string_view marker : reply.openings()) HOKKU_CHECK(allow_opening(marker));
+    if (!reply.is_done_by_calls()) return {};
+    for (const TokenId space : vocabulary_->beginnings("\n\n")) allow_too(space);  // not said
+    for (const TokenId end : vocabulary_->trie().end_tokens()) allow_too(end);
+    return {};
+}
+
 /// The marker's tokens may come beside those that the constraint allows.
 Result<void> TokenChooser::allow_opening(std::string_view marker) {
-    opening_.clear();
-    is_at_start_ = !marker.empty();
-    if (marker.empty()) return {};
-    if (is_only_opening_) mask_->clear();
     std::vector<TokenId> tokens;
     if (marker.front() == reply::kControlSign) {
         const std::string text = reply::without_control_signs(marker);
         HOKKU_TRY(tokens, vocabulary_->tokenizer().encode(
                               text, {.parse_special = true, .add_special = false}));
-        tokens.resize(std::min<size_t>(tokens.size(), 1));
+        if (tokens.size() > 1) tokens.erase(tokens.begin() + 1, tokens.end());
     } else {
         tokens = vocabulary_->beginnings(marker);
         // Where one token is all of it, other beginnings are meant otherwise.
@@ -198,30 +151,33 @@ Result<void> TokenChooser::allow_opening(std::string_view marker) {
         if (!tokens.empty() && is_whole(tokens.back()))
             tokens.erase(tokens.begin(), tokens.end() - 1);
     }
-    for (const TokenId token : tokens) {
-        if (mask_->test(static_cast<size_t>(token))) continue;
-        mask_->set(static_cast<size_t>(token));
-        opening_.push_back(token);
-    }
+    for (const TokenId token : tokens) allow_too(token);
     return {};
 }
 
-bool TokenChooser::is_opening(TokenId token) const {
-    return std::find(opening_.begin(), opening_.end(), token) != opening_.end();
+bool TokenChooser::is_beside(TokenId token) const {
+    return std::find(beside_.begin(), beside_.end(), token) != beside_.end();
 }
 
 Result<TokenId> TokenChooser::choose_allowed(std::span<const float> logits, size_t num_left,
-                                             std::string_view opening) {
+                                             const ReplyReader* reply) {
     HOKKU_CHECK(check_logits(logits));  // of the tokens that are not allowed, too
+    if (reply != nullptr) HOKKU_CHECK(follow(*reply));
     HOKKU_CHECK(constraint_->allowed_tokens(*mask_));
-    if (!is_only_opening_) HOKKU_CHECK(insist_on_words(logits, num_left));
-    HOKKU_CHECK(allow_opening(rest_.empty() ? opening : std::string_view()));
+    const bool needs_no_answer = reply != nullptr && reply->is_done_by_calls();
+    if (is_only_opening_) {
+        mask_->clear();
+    } else if (!needs_no_answer) {
+        HOKKU_CHECK(insist_on_words(logits, num_left));
+    }
+    beside_.clear();
+    if (reply != nullptr && rest_.empty()) HOKKU_CHECK(allow_beside(*reply));
     auto chosen = choose_from_mask(logits, num_left);
     if (!chosen.ok() && !rest_.empty() && chosen.error().code == ErrorCode::bad_argument) {
         // The words do not lead on from here; something else may.
         rest_.clear();
         HOKKU_CHECK(constraint_->allowed_tokens(*mask_));
-        HOKKU_CHECK(allow_opening(opening));
+        if (reply != nullptr) HOKKU_CHECK(allow_beside(*reply));
         chosen = choose_from_mask(logits, num_left);
     }
     HOKKU_TRY(const TokenId token, std::move(chosen));
@@ -236,24 +192,42 @@ Result<TokenId> TokenChooser::choose_from_mask(std::span<const float> logits, si
     return sample_and_accept(num_left);
 }
 
+/// Tokens that the text takes when it is cut into the longest ones.
+size_t TokenChooser::num_longest_tokens(std::string_view text) const {
+    if (text.empty()) return 0;
+    for (const Count& count : counts_)
+        if (count.text == text) return count.num_tokens;
+    Count& count = counts_[next_count_++ % counts_.size()];
+    count = {std::string(text), 0};
+    while (!text.empty()) {
+        const std::vector<TokenId> tokens = vocabulary_->beginnings(text);
+        if (tokens.empty()) {
+            count.num_tokens = std::numeric_limits<size_t>::max();
+            break;
+        }
+        text.remove_prefix(vocabulary_->trie().bytes(tokens.back()).size());
+        ++count.num_tokens;
+    }
+    return count.num_tokens;
+}
+
 Result<void> TokenChooser::insist_on_words(std::span<const float> logits, size_t num_left) {
     if (rest_.empty()) {
         std::string missing = constraint_->missing_text();
         if (missing.empty()) return {};
-        const size_t num_needed = num_longest_tokens(*vocabulary_, missing);
+        const size_t num_needed = num_longest_tokens(missing);
         if (num_needed > num_left) return too_late(missing, num_left);
         const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
         const bool would_end = vocabulary_->ends_generation(static_cast<TokenId>(best));
         // Behind another token they may have to be set apart.
-        const size_t num_later =
-            missing.front() == ' '
-                ? num_needed
-                : std::max(num_needed, num_longest_tokens(*vocabulary_, " " + missing));
+        const size_t num_later = missing.front() == ' '
+                                     ? num_needed
+                                     : std::max(num_needed, num_longest_tokens(" " + missing));
         if (num_later < num_left && !would_end) return {};
         rest_ = std::move(missing);
     }
     std::vector<TokenId> beginnings = vocabulary_->beginnings(rest_);
-    if (num_longest_tokens(*vocabulary_, rest_) >= num_left)
+    if (num_longest_tokens(rest_) >= num_left)
         beginnings.erase(beginnings.begin(), beginnings.end() - 1);
     if (!allow_only(beginnings)) rest_.clear();
     return {};
@@ -292,22 +266,22 @@ bool TokenChooser::is_too_late(TokenId token, size_t num_left) const {
     const size_t num_bytes = vocabulary_->tokenizer().token_bytes(token, false).size();
     const std::string missing =
         num_bytes < rest_.size() ? rest_.substr(num_bytes) : constraint_->missing_text();
-    return !missing.empty() && num_longest_tokens(*vocabulary_, missing) > num_left - 1;
+    return !missing.empty() && num_longest_tokens(missing) > num_left - 1;
 }
 
 Error TokenChooser::too_late(std::string_view missing, size_t num_left) const {
     return {ErrorCode::limit_exceeded,
             fmt::format("{} tokens are left, and \"{}\" is still missing", num_left,
                         to_printable(missing)),
-            "required words",
-            fmt::format("at least {} tokens", num_longest_tokens(*vocabulary_, missing))};
+            "required words", fmt::format("at least {} tokens", num_longest_tokens(missing))};
 }
 
 /// After some tries by chance: looks at all that are left.
 Result<void> TokenChooser::drop_dead_ends(size_t num_left) {
     for (size_t id = 0; id < logits_.size(); ++id) {
         if (logits_[id] == kForbidden) continue;
-        if (is_opening(static_cast<TokenId>(id))) continue;
+        if (stop_.stop_requested()) return Error{ErrorCode::cancelled, "cancelled", "", ""};
+        if (is_beside(static_cast<TokenId>(id))) continue;
         HOKKU_CHECK(constraint_->accept(static_cast<TokenId>(id)));
         if (is_dead_end(static_cast<TokenId>(id)) ||
             is_too_late(static_cast<TokenId>(id), num_left))
@@ -337,7 +311,7 @@ Result<TokenId> TokenChooser::sample_and_accept(size_t num_left) {
             return too_late(rest_.empty() ? constraint_->missing_text() : rest_, num_left);
         if (tries > 0 && !is_any_left) return contradiction();
         HOKKU_TRY(const TokenId token, sampler_.sample(logits_));
-        if (is_opening(token)) {
+        if (is_beside(token)) {
             is_only_opening_ = true;
             sampler_.accept(token);
             return token;
@@ -353,6 +327,7 @@ Result<TokenId> TokenChooser::sample_and_accept(size_t num_left) {
         const size_t num_bytes = vocabulary_->tokenizer().token_bytes(token, false).size();
         has_insisted_ = !rest_.empty() && num_bytes >= rest_.size();
         rest_.erase(0, std::min(num_bytes, rest_.size()));
+        followed_.push_back(token);
         sampler_.accept(token);
         return token;
     }
@@ -360,23 +335,22 @@ Result<TokenId> TokenChooser::sample_and_accept(size_t num_left) {
 
 size_t TokenChooser::num_needed() const {
     if (!constraint_) return 0;
-    return num_longest_tokens(*vocabulary_, rest_.empty() ? constraint_->missing_text() : rest_);
+    return num_longest_tokens(rest_.empty() ? constraint_->missing_text() : rest_);
 }
 
-bool TokenChooser::is_finished() const {
-    return constraint_ && !is_only_opening_ && constraint_->is_finished() &&
-           constraint_->is_complete();
+bool TokenChooser::is_finished(const ReplyReader& reply) {
+    if (!constraint_ || reply.is_beside_answer()) return false;
+    if (!follow(reply).ok()) return false;  // choose() will say so
+    return !is_only_opening_ && constraint_->is_finished() && constraint_->is_complete();
 }
 
-bool TokenChooser::has_form(std::string_view text) {
+bool TokenChooser::meets_constraints(const GenerationResult& result, bool is_cut) {
     if (!constraint_) return true;
-    const Result<bool> matches = constraint_->matches(text);
+    if (result.text.empty() && has_valid_call(result)) return true;
+    if (!is_cut && !is_only_opening_ && !was_free_ && follows_exactly(result.text))
+        return has_ended_ || constraint_->is_complete();
+    const Result<bool> matches = constraint_->matches(result.text);
     return matches.ok() && *matches;
-}
-
-bool TokenChooser::meets_constraints() const {
-    if (!constraint_ || has_ended_) return true;
-    return !is_only_opening_ && constraint_->is_complete();
 }
 
 }  // namespace hokku

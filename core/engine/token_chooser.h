@@ -3,10 +3,12 @@
 // sampler chooses among them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,23 +24,25 @@ namespace hokku {
 /// Words that must occur are left to the model as long as there is time. When it would end its turn
 /// without them, or when just enough tokens are left, it may write nothing but them.
 ///
-/// Thoughts and calls are free of the constraints. A thought may open where nothing of the answer
-/// has been said; no token may both end it and begin the answer, which would go unseen.
+/// Thoughts and calls are free of the constraints. They may open where nothing of the answer has
+/// been said; no token may both end one and begin the answer, which would go unseen. A reply that
+/// has made calls may end without an answer. When text turns out not to be answer, the constraints
+/// go back to the answer as it is.
 ///
 /// Threads: the inference thread only. No allocation after creation where there is no constraint.
 class TokenChooser {
   public:
     /// Errors : those of the sampling options and of the constraints.
-    static Result<TokenChooser> create(const GenerationRequest& request, ModelSession& session);
+    static Result<TokenChooser> create(const GenerationRequest& request, ModelSession& session,
+                                       std::stop_token stop = {});
 
     /// Tells the sampler of a token of the prompt.
     void accept_prompt(TokenId token) { sampler_.accept(token); }
     /// Chooses and goes on by that token. `num_left`: how many more there may be, this one too.
     ///
     /// Errors : those of the sampler and of the constraints; bad_argument when the constraints
-    /// leave
-    ///          no token, saying which of them do not agree; limit_exceeded when required words no
-    ///          longer fit.
+    ///          leave no token, saying which of them do not agree; limit_exceeded when required
+    ///          words no longer fit; cancelled.
     Result<TokenId> choose(std::span<const float> logits, size_t num_left,
                            const ReplyReader* reply = nullptr);
 
@@ -46,22 +50,26 @@ class TokenChooser {
     [[nodiscard]] size_t num_needed() const;
 
     [[nodiscard]] uint64_t seed() const { return sampler_.seed(); }
-    /// The text is complete and nothing can follow.
-    [[nodiscard]] bool is_finished() const;
-    /// The text may end here, or has ended.
-    [[nodiscard]] bool meets_constraints() const;
-    /// This text has the form: for one that was cut within what was drawn. What cannot be followed
-    /// has none.
-    [[nodiscard]] bool has_form(std::string_view text);
+    /// The answer is complete and nothing can follow.
+    [[nodiscard]] bool is_finished(const ReplyReader& reply);
+    /// The text of the result has the form, or there are calls and no text. What cannot be followed
+    /// has no form. `is_cut`: within what was drawn.
+    [[nodiscard]] bool meets_constraints(const GenerationResult& result, bool is_cut);
 
   private:
     explicit TokenChooser(Sampler sampler) : sampler_(std::move(sampler)) {}
     Result<TokenId> choose_free(std::span<const float> logits, const ReplyReader& reply);
     Result<TokenId> choose_allowed(std::span<const float> logits, size_t num_left,
-                                   std::string_view opening);
+                                   const ReplyReader* reply);
     Result<TokenId> choose_from_mask(std::span<const float> logits, size_t num_left);
+    Result<void> follow(const ReplyReader& reply);
+    Result<void> follow_text(std::string_view text);
+    Result<void> allow_beside(const ReplyReader& reply);
     Result<void> allow_opening(std::string_view marker);
-    [[nodiscard]] bool is_opening(TokenId token) const;
+    void allow_too(TokenId token);
+    [[nodiscard]] bool is_beside(TokenId token) const;
+    [[nodiscard]] bool follows_exactly(std::string_view text) const;
+    [[nodiscard]] size_t num_longest_tokens(std::string_view text) const;
     Result<void> insist_on_words(std::span<const float> logits, size_t num_left);
     bool allow_only(std::span<const TokenId> tokens);
     Result<TokenId> sample_and_accept(size_t num_left);
@@ -80,12 +88,23 @@ class TokenChooser {
     std::string rest_;           ///< Of the words that are being insisted on.
     bool has_insisted_ = false;  ///< The last token was the end of them.
     bool has_ended_ = false;
-    /// Tokens of the marker that opens a thought, where the constraint does not allow them.
-    std::vector<TokenId> opening_;
-    bool is_at_start_ = false;      ///< What was drawn so far may be, or has been, such a marker.
-    bool is_only_opening_ = false;  ///< It can be nothing else.
-    size_t num_parts_ = 0;          ///< Of the constraint.
-    std::string names_;             ///< Of these, for errors.
+    /// Tokens that the constraint does not allow but what is beside the answer does: of the markers
+    /// of thoughts and calls, and the end behind calls.
+    std::vector<TokenId> beside_;
+    bool is_only_opening_ = false;   ///< What was drawn last can be nothing but such a marker.
+    std::vector<TokenId> followed_;  ///< What the constraint has accepted.
+    uint32_t num_departures_ = 0;    ///< Of the reply, when the constraint was brought in line.
+    bool was_free_ = false;          ///< Tokens were drawn since then that it has not seen.
+    size_t num_parts_ = 0;           ///< Of the constraint.
+    std::string names_;              ///< Of these, for errors.
+    std::stop_token stop_;
+    struct Count {
+        std::string text;
+        size_t num_tokens = 0;
+    };
+    /// What was counted last: the same text is asked about for many tokens.
+    mutable std::array<Count, 4> counts_;
+    mutable size_t next_count_ = 0;
 };
 
 }  // namespace hokku

@@ -379,3 +379,110 @@ TEST_CASE_METHOD(Fixture, "Engine: continuations of one prompt have thoughts of 
         CHECK(result.text == "Hello.");
     }
 }
+
+TEST_CASE_METHOD(Fixture, "Engine: calls may come before an answer that must have a form",
+                 "[engine][quick]") {
+    const std::string object = R"({"name": "add", "arguments": {"a": 1}})";
+    GenerationRequest request = chat();
+    request.tools_json = kTools;
+    request.max_tokens = 200;
+    const ConstraintSpec choice{
+        .kind = ConstraintKind::choice, .text = "", .words = {"one", "two"}};
+    const ConstraintSpec any_json{.kind = ConstraintKind::json, .text = "", .words = {}};
+    struct Case {
+        ConstraintSpec spec;
+        std::string wanted, text;
+        size_t num_calls;
+    };
+    const std::string call = "<tool_call>\n" + object + "\n</tool_call>";
+    for (const Case& c :
+         {Case{choice, call, "", 1}, Case{choice, call + "\n" + call, "", 2},
+          Case{choice, "two", "two", 0}, Case{choice, call + "\ntwo", "two", 1},
+          Case{choice, "<think>Hm.</think>\n" + call + "one", "one", 1},
+          Case{any_json, call, "", 1}, Case{any_json, call + "{\"a\": [1]}", "{\"a\": [1]}", 1},
+          // Without a marker, it is a call once it names a tool.
+          Case{any_json, object, "", 1}, Case{any_json, object + "\n[1]", "[1]", 1},
+          Case{any_json, R"({"name": "x"})", R"({"name": "x"})", 0}}) {
+        CAPTURE(c.wanted);
+        control->script = answering(c.wanted);
+        request.constraints = {c.spec};
+        const GenerationResult result = run(request);
+        if (result.error) FAIL(result.error->message());
+        CHECK(result.reason == StopReason::end_of_generation);
+        CHECK(result.text == c.text);
+        CHECK(result.meets_constraints);
+        REQUIRE(result.tool_calls.size() == c.num_calls);
+        for (const ToolCall& made : result.tool_calls) CHECK(made.arguments_json == R"({"a": 1})");
+    }
+    // Required words are waited for in the answer, not in calls.
+    control->script = answering(call);
+    request.constraints = {
+        {.kind = ConstraintKind::required_words, .text = "", .words = {"arguments"}}};
+    CHECK(run(request).tool_calls.size() == 1);
+    CHECK(run(request).text.empty());
+    CHECK(run(request).meets_constraints);
+    control->script = answering(call + "It is 3.");
+    CHECK(run(request).text == "It is 3. arguments");
+    CHECK(run(request).meets_constraints);
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: what begins like a call and is none is no way round the form",
+                 "[engine][quick]") {
+    GenerationRequest request = chat();
+    request.tools_json = kTools;
+    request.max_tokens = 60;
+    request.constraints = {{.kind = ConstraintKind::choice, .text = "", .words = {"one", "two"}}};
+    const auto wanting = [](const std::string& text) {
+        return
+            [wanted = answering(text)](std::span<const int32_t> history, std::span<float> logits) {
+                wanted(history, logits);
+                logits['{'] = std::max(logits['{'], 60.0f);
+                logits['o'] = std::max(logits['o'], 50.0f);
+            };
+    };
+    control->script = wanting("<tool_call>Well, three.</tool_call>");
+    GenerationResult result = run(request);
+    REQUIRE(result.tool_calls.size() == 1);
+    CHECK(result.tool_calls[0].text == "<tool_call>{ell, three.</tool_call>");
+    CHECK(result.text == "one");
+    CHECK(result.meets_constraints);
+    // A call that is wrong is no reason to go without the form.
+    control->script = wanting("<tool_call>{\"name\": }</tool_call>");
+    result = run(request);
+    CHECK(result.tool_calls.size() == 1);
+    CHECK(result.text == "one");
+    CHECK(result.meets_constraints);
+    // Without tools there is nothing to call.
+    request.tools_json = "null";
+    result = run(request);
+    CHECK(result.tool_calls.empty());
+    CHECK(result.text.find("tool_call") == std::string::npos);
+    CHECK(result.meets_constraints == !result.text.empty());
+}
+
+TEST_CASE_METHOD(Fixture, "Engine: what turns out to be a thought counts for no form",
+                 "[engine][quick]") {
+    GenerationRequest request = chat();
+    request.max_tokens = 60;
+    // Closed without having been opened.
+    control->script = answering("A cat.\n</think>\n\nA dog.");
+    request.constraints = {{.kind = ConstraintKind::required_words, .text = "", .words = {"cat"}}};
+    GenerationResult result = run(request);
+    CHECK(result.thought == "A cat.");
+    CHECK(result.text == "A dog. cat");
+    CHECK(result.meets_constraints);
+    request.constraints = {
+        {.kind = ConstraintKind::regex, .text = "A cat\\.\n(</think>\n\nA dog\\.)?", .words = {}}};
+    result = run(request);
+    CHECK(result.thought == "A cat.");
+    CHECK_FALSE((result.meets_constraints && result.text == "A dog."));
+    // Allowed as answer, and then cut short by the budget.
+    request.thought_budget_tokens = 0;
+    control->script = answering("<think> well");
+    request.constraints = {
+        {.kind = ConstraintKind::required_words, .text = "", .words = {"think"}}};
+    result = run(request);
+    CHECK(result.thought.empty());
+    CHECK(result.text.find("think") != std::string::npos);
+    CHECK(result.meets_constraints);
+}

@@ -160,7 +160,7 @@ struct GenerationResult {
     std::vector<TokenId> tokens;  ///< All that were drawn, a closing end-of-generation one too.
     StopReason reason = StopReason::failed;
     std::optional<Error> error;  ///< Set when reason is failed.
-    /// false: the text ended before it met the constraints (max_tokens, a stop string, ...).
+    /// false: the text ended without the form asked for. Calls without a text need none yet.
     bool meets_constraints = true;
     std::optional<DroppedTurns> dropped;  ///< As the last on_dropped() had it.
     std::string notice;  ///< Why the context could not be made longer; to be shown.

@@ -71,6 +71,20 @@ std::string_view HarmonyParser::closing_text() const {
     return "<|end|><|start|>assistant<|channel|>final<|message|>";
 }
 
+std::string HarmonyParser::pending_answer() const {
+    return body_ == Body::answer ? without_control_signs(text_.unread()) : std::string();
+}
+
+/// Where a header must begin, text that begins none is answer.
+bool HarmonyParser::reaches_answer(std::string_view text) const {
+    if (body_ != Body::none || text.starts_with(kControlSign)) return false;
+    ReplyBuffer all;
+    all.append(text_.unread());
+    all.append(text);
+    const size_t place = all.skip_space(0);
+    return all.fits(place, marker("<|")) == Fit::no && all.fits(place, "to=") == Fit::no;
+}
+
 void HarmonyParser::advance() {
     while (body_ == Body::none ? read_header() : read_body()) {
     }
@@ -185,6 +199,7 @@ void HarmonyParser::end_body() {
         builder_.finish(source_);
     }
     body_ = Body::none;
+    ++num_departures_;
 }
 
 }  // namespace hokku::reply

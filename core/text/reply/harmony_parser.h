@@ -24,6 +24,9 @@ class HarmonyParser final : public ReplyParser {
     void finish() override;
     [[nodiscard]] bool is_in_thought() const override { return body_ == Body::thought; }
     [[nodiscard]] bool is_in_answer() const override { return body_ == Body::answer; }
+    [[nodiscard]] uint32_t num_departures() const override { return num_departures_; }
+    [[nodiscard]] std::string pending_answer() const override;
+    [[nodiscard]] bool reaches_answer(std::string_view text) const override;
     [[nodiscard]] std::string_view closing_text() const override;
 
   private:
@@ -41,7 +44,8 @@ class HarmonyParser final : public ReplyParser {
     bool has_control_tokens_;
     ReplyBuffer text_;
     Body body_ = Body::none;  ///< none: a header is being read.
-    std::string source_;      ///< Of a call.
+    uint32_t num_departures_ = 0;
+    std::string source_;  ///< Of a call.
     std::string recipient_;
     bool had_thought_ = false, is_first_text_ = true;
 };

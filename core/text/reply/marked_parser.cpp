@@ -122,15 +122,66 @@ std::string_view MarkedParser::closing_text() const {
     return format_.thoughts.empty() ? std::string_view() : format_.thoughts.front().closing_text;
 }
 
-std::string_view MarkedParser::opening_rest() const {
-    if (where_ != Where::start || is_thought_over_ || format_.thoughts.empty()) return {};
-    const std::string_view open = format_.thoughts.front().open;
+bool MarkedParser::is_in_answer() const {
+    return (where_ == Where::answer || where_ == Where::start) && !is_behind_call_marker();
+}
+
+/// All that has come is the marker of a call: what follows says whether it is one.
+bool MarkedParser::is_behind_call_marker() const {
+    if (has_answer_text_ || (where_ != Where::answer && where_ != Where::start)) return false;
+    const size_t place = text_.skip_space(0);
+    return std::any_of(format_.calls.begin(), format_.calls.end(), [&](const CallFormat& call) {
+        return !call.open.empty() && !call.is_fence && text_.fits(place, call.open) == Fit::yes;
+    });
+}
+
+/// Whether a marker with this text behind it can still be something else than text.
+bool MarkedParser::may_begin_call(std::string_view text) const {
+    ReplyBuffer all;
+    all.append(text_.unread());
+    all.append(text);
+    const size_t place = all.skip_space(0);
+    for (const std::string& marker : format_.silent)
+        if (all.fits(place, marker) != Fit::no) return true;
+    for (size_t i = 0; i < readers_.size(); ++i) {
+        const std::string& open = format_.calls[i].open;
+        Fit fit = open.empty() ? Fit::no : all.fits(place, open);
+        if (fit == Fit::yes) fit = readers_[i]->begins(all, place + open.size());
+        if (fit != Fit::no) return true;
+    }
+    return false;
+}
+
+std::vector<std::string_view> MarkedParser::openings(bool with_thoughts) const {
+    std::vector<std::string_view> rests;
     const std::string_view here = text_.unread().substr(text_.skip_space(0));
-    return open.starts_with(here) ? open.substr(here.size()) : std::string_view();
+    const auto add = [&](std::string_view marker) {
+        if (marker.size() > here.size() && marker.starts_with(here))
+            rests.push_back(marker.substr(here.size()));
+    };
+    if (with_thoughts && where_ == Where::start && !is_thought_over_ && !format_.thoughts.empty())
+        add(format_.thoughts.front().open);
+    if (has_answer_text_ || (where_ != Where::answer && where_ != Where::start)) return rests;
+    // A fence is what much of the answer may begin with.
+    for (const CallFormat& call : format_.calls)
+        if (!call.open.empty() && !call.is_fence) add(call.open);
+    return rests;
+}
+
+std::string MarkedParser::pending_answer() const {
+    if (where_ != Where::answer && where_ != Where::start) return {};
+    std::string unread = without_control_signs(text_.unread());
+    if (skips_space_) {
+        const auto is_text = [](char c) { return !is_space(c); };
+        unread.erase(unread.begin(), std::find_if(unread.begin(), unread.end(), is_text));
+        if (unread.empty()) return {};
+    }
+    return spaces_ + unread;
 }
 
 bool MarkedParser::reaches_answer(std::string_view text) const {
-    if (is_in_answer()) return false;
+    if (is_behind_call_marker()) return !may_begin_call(text);
+    if (is_in_answer() || is_control(text)) return false;
     std::string_view close = format_.thoughts.empty() ? "" : format_.thoughts.front().close;
     if (where_ != Where::thought) close = reader_->format().close;
     if (close.empty() || is_control(close)) return false;
@@ -174,6 +225,7 @@ bool MarkedParser::read_start() {
         if (fit == Fit::maybe) return false;
         if (fit == Fit::yes) {
             text_.read(place + marker.size());
+            ++num_departures_;
             return true;
         }
     }
@@ -202,6 +254,7 @@ void MarkedParser::begin_thought(size_t num_bytes) {
     spaces_.clear();
     is_thought_begun_ = false;
     where_ = Where::thought;
+    ++num_departures_;
 }
 
 bool MarkedParser::read_thought() {
@@ -277,6 +330,7 @@ MarkedParser::Marker MarkedParser::read_marker() {
         const Fit fit = text_.fits(0, marker);
         if (fit == Fit::yes) {
             text_.read(marker.size());
+            ++num_departures_;
             return Marker::taken;
         }
         is_undecided = is_undecided || fit == Fit::maybe;
@@ -331,6 +385,7 @@ void MarkedParser::close_unopened_thought(size_t marker_bytes) {
     has_answer_text_ = false;
     is_thought_over_ = true;
     where_ = Where::start;
+    ++num_departures_;
 }
 
 bool MarkedParser::begin_call(size_t reader, size_t place) {
@@ -339,6 +394,7 @@ bool MarkedParser::begin_call(size_t reader, size_t place) {
     reader_->start(place);
     has_calls_ = true;
     where_ = Where::call;
+    ++num_departures_;
     return true;
 }
 

@@ -22,10 +22,10 @@ class MarkedParser final : public ReplyParser {
     void push_control(std::string_view text) override;
     void finish() override;
     [[nodiscard]] bool is_in_thought() const override { return where_ == Where::thought; }
-    [[nodiscard]] bool is_in_answer() const override {
-        return where_ == Where::answer || where_ == Where::start;
-    }
-    [[nodiscard]] std::string_view opening_rest() const override;
+    [[nodiscard]] bool is_in_answer() const override;
+    [[nodiscard]] std::vector<std::string_view> openings(bool with_thoughts) const override;
+    [[nodiscard]] uint32_t num_departures() const override { return num_departures_; }
+    [[nodiscard]] std::string pending_answer() const override;
     [[nodiscard]] bool reaches_answer(std::string_view text) const override;
     [[nodiscard]] std::string_view closing_text() const override;
 
@@ -48,6 +48,8 @@ class MarkedParser final : public ReplyParser {
     void begin_thought(size_t num_bytes);
     bool end_thought(size_t place, size_t marker_bytes);
     Marker read_marker();
+    [[nodiscard]] bool is_behind_call_marker() const;
+    [[nodiscard]] bool may_begin_call(std::string_view text) const;
     [[nodiscard]] bool may_close_unopened() const;
     void close_unopened_thought(size_t marker_bytes);
     bool begin_call(size_t reader, size_t place);
@@ -70,7 +72,8 @@ class MarkedParser final : public ReplyParser {
     bool is_thought_begun_ = false;  ///< The one that is open has text.
     bool has_thought_text_ = false, has_answer_text_ = false, has_calls_ = false;
     bool skips_space_ = false;  ///< White space behind a marker is not said.
-    size_t search_from_ = 0;    ///< Of the end of a broken call.
+    uint32_t num_departures_ = 0;
+    size_t search_from_ = 0;  ///< Of the end of a broken call.
 };
 
 }  // namespace hokku::reply

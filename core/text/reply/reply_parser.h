@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "text/reply/reply_format.h"
 #include "text/reply/reply_sink.h"
@@ -41,12 +42,21 @@ class ReplyParser {
     /// Nothing follows.
     virtual void finish() = 0;
     [[nodiscard]] virtual bool is_in_thought() const = 0;
-    /// Text that came now would be answer.
+    /// Text that came now would be answer, or may be what leads away from it.
     [[nodiscard]] virtual bool is_in_answer() const = 0;
-    /// What may come next of the marker that opens a thought, where one may open; else empty.
-    /// Begins with kControlSign where that is a control token.
-    [[nodiscard]] virtual std::string_view opening_rest() const { return {}; }
-    /// This text, if it came now, would end a thought or a call and begin the answer at once.
+    /// What may come next of the markers that lead away from the answer: of a thought where one
+    /// may open, of calls where nothing of the answer has been said. Each begins with kControlSign
+    /// where that is a control token. Valid until more is pushed.
+    [[nodiscard]] virtual std::vector<std::string_view> openings(bool with_thoughts) const {
+        static_cast<void>(with_thoughts);
+        return {};
+    }
+    /// How often the reply has left the answer so far: text that might have been answer was none.
+    [[nodiscard]] virtual uint32_t num_departures() const { return 0; }
+    /// What has not been said yet and is answer unless what follows makes it something else.
+    [[nodiscard]] virtual std::string pending_answer() const { return {}; }
+    /// This text, if it came now, would begin the answer at once: by ending a thought or a call in
+    /// the same breath, or by being none.
     [[nodiscard]] virtual bool reaches_answer(std::string_view text) const {
         static_cast<void>(text);
         return false;
