@@ -14,6 +14,9 @@
 // &name[i]. dynamic_shared<T>(offset, n)   The same in the memory that the launch asked for; the
 // offset is in
 //                                bytes, a multiple of 16.
+// HOKKU_MANY_PARTS        Defined before the first header by files with a kernel of many parts in a
+//                         loop: what follows from thread_id() is computed in each part, not kept
+//                         in registers for all.
 // HOKKU_UNROLL, HOKKU_NO_UNROLL   Before a loop whose bounds are constants.
 //
 // thread_id, lane_id, warp_id, num_threads, num_warps, block_x, block_y, block_z, grid_x, grid_y,
@@ -65,6 +68,24 @@ HOKKU_DEVICE uint32_t warp_id() {
 HOKKU_DEVICE uint32_t num_warps() {
     return num_threads() / kWarp;
 }
+
+/// Which block of a grid a function works as: that of the launch, or one of many that a persistent
+/// kernel's block takes one after another.
+struct LaunchPlace {
+    static HOKKU_DEVICE uint32_t x() { return block_x(); }
+    static HOKKU_DEVICE uint32_t y() { return block_y(); }
+    static HOKKU_DEVICE uint32_t z() { return block_z(); }
+    static HOKKU_DEVICE uint32_t num_x() { return grid_x(); }
+    static HOKKU_DEVICE uint32_t num_y() { return grid_y(); }
+};
+struct VirtualPlace {
+    uint32_t place_x, place_y, size_x, size_y;
+    [[nodiscard]] HOKKU_DEVICE uint32_t x() const { return place_x; }
+    [[nodiscard]] HOKKU_DEVICE uint32_t y() const { return place_y; }
+    [[nodiscard]] HOKKU_DEVICE uint32_t z() const { return 0; }
+    [[nodiscard]] HOKKU_DEVICE uint32_t num_x() const { return size_x; }
+    [[nodiscard]] HOKKU_DEVICE uint32_t num_y() const { return size_y; }
+};
 
 HOKKU_DEVICE float not_a_number() {
     return bits_to_float(0x7fc00000u);

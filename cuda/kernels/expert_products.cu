@@ -5,9 +5,10 @@
 
 namespace hokku::cuda {
 
-#define HOKKU_EXPERT(name, Format)                                                            \
-    HOKKU_KERNEL_RESIDENT(expert_##name, ExpertGemvParams, kGemvThreads, 3) {                 \
-        gemv<Format, 1>(p.gemv, ChosenExperts{p.ids, p.rows_of_expert, p.outputs_of_vector}); \
+#define HOKKU_EXPERT(name, Format)                                                    \
+    HOKKU_KERNEL_RESIDENT(expert_##name, ExpertGemvParams, kGemvThreads, 3) {         \
+        gemv<Format, 1>(p.gemv, LaunchPlace{},                                        \
+                        ChosenExperts{p.ids, p.rows_of_expert, p.outputs_of_vector}); \
     }
 
 HOKKU_EXPERT(q4_k, FormatQ4K)

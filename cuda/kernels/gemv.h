@@ -38,11 +38,11 @@ struct ChosenExperts {
     uint32_t rows, outputs_of_vector;
 };
 
-template <class Format, uint32_t kVectors, class Experts = NoExperts>
-HOKKU_DEVICE void gemv(const GemvParams& p, const Experts& experts = {}) {
+template <class Format, uint32_t kVectors, class Place = LaunchPlace, class Experts = NoExperts>
+HOKKU_DEVICE void gemv(const GemvParams& p, const Place& at = {}, const Experts& experts = {}) {
     HOKKU_SHARED(float, parts, kGemvThreads / kWarp * kGemvRows * kVectors);
     const uint32_t rows_of_block = num_warps() / p.warps_per_row * kGemvRows;
-    const uint32_t row = block_x() * rows_of_block + warp_id() / p.warps_per_row * kGemvRows;
+    const uint32_t row = at.x() * rows_of_block + warp_id() / p.warps_per_row * kGemvRows;
     const uint32_t part = warp_id() % p.warps_per_row;
     const uint32_t step = p.warps_per_row * kWarp;
     uint32_t num_rows = p.weight.rows, first_row = 0, first_vector = 0, first_out = 0;
@@ -53,9 +53,9 @@ HOKKU_DEVICE void gemv(const GemvParams& p, const Experts& experts = {}) {
     if constexpr (Experts::kAreUsed) {
         wait_for_primary();
         allow_dependents();
-        first_row = experts.ids[block_y()] * num_rows;
-        first_vector = block_y() / experts.outputs_of_vector;
-        first_out = block_y();
+        first_row = experts.ids[at.y()] * num_rows;
+        first_vector = at.y() / experts.outputs_of_vector;
+        first_out = at.y();
         if (is_inside && group < p.weight.groups) next.load(p.weight, first_row + row, group);
     } else {
         // The first weights are under way before the launch in front has ended.

@@ -342,4 +342,39 @@ struct FloatGemvParams {
     uint32_t warps_per_row;
 };
 
+/// What a persistent kernel does between two barriers of the grid.
+enum PersistentKind : uint32_t {
+    kPersistentNorm = 0,       ///< NormParams: norm_quantize.
+    kPersistentQkv = 1,        ///< QkvParams: qkv_<format>.
+    kPersistentAttention = 2,  ///< AttentionParams: attention_f16_<4>.
+    kPersistentCombine = 3,    ///< CombineParams: attention_combine.
+    kPersistentGemv = 4,       ///< GemvParams: gemv_<format>_1.
+    kPersistentGemvNorm = 5,   ///< GemvNormParams: gemv_norm_<format>.
+    kPersistentGated = 6,      ///< GatedGemvParams: gated_gemv_<format>_1.
+};
+enum PersistentFormat : uint32_t {
+    kPersistentQ4K = 0,
+    kPersistentQ6K = 1,
+    kPersistentQ8_0 = 2,
+    kPersistentQ4_0 = 3,
+    kPersistentQ5_0 = 4,
+};
+inline constexpr uint32_t kPersistentHeads = 4;  ///< Of attention: query heads of a piece.
+
+/// A launch of kPersistentThreads as part of a persistent kernel.
+struct PersistentOp {
+    uint32_t kind;          ///< PersistentKind
+    uint32_t format;        ///< PersistentFormat
+    uint32_t num_x, num_y;  ///< Blocks of the launch that it stands for.
+    const void* params;     ///< On the device.
+};
+
+/// persistent_step, a cooperative launch of kPersistentThreads: one row through many operations.
+struct PersistentParams {
+    const PersistentOp* ops;  ///< [num_ops]
+    uint32_t* barrier;        ///< One word, zero before the first launch.
+    uint32_t num_ops;
+};
+inline constexpr uint32_t kPersistentThreads = 128;
+
 }  // namespace hokku::cuda

@@ -10,8 +10,8 @@ namespace hokku::cuda {
 
 /// One warp a head: block_x counts heads - queries, keys, values -, block_y rows.
 HOKKU_KERNEL(rope_append, RopeParams, 32) {
-    HOKKU_SHARED(float, values, kMaxHeadDim);
-    HOKKU_SHARED(float, rotated, kMaxHeadDim);
+    HOKKU_SHARED(float, values, kMaxRopeDim);
+    HOKKU_SHARED(float, rotated, kMaxRopeDim);
     wait_for_primary();
     allow_dependents();
     finish_head(p, block_y(), block_x(), values, rotated);

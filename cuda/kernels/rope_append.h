@@ -52,7 +52,7 @@ HOKKU_DEVICE void store_kv(const KvPool& kv, void* pool, uint32_t row, uint32_t 
     }
 }
 
-constexpr uint32_t kMaxHeadDim = 512;
+constexpr uint32_t kMaxRopeDim = 512;
 
 /// Norms the head whose values every lane reads from lane_id() on in steps of a warp.
 HOKKU_DEVICE void norm_head(const RopeParams& p, float* values, uint32_t n, const float* weight,
@@ -75,7 +75,7 @@ HOKKU_DEVICE void norm_head(const RopeParams& p, float* values, uint32_t n, cons
 }
 
 /// Head `head` of a row - queries, then keys, then values - by one warp. `values` and `rotated` are
-/// shared arrays of kMaxHeadDim.
+/// shared arrays of kMaxRopeDim.
 template <class Shared>
 HOKKU_DEVICE void finish_head(const RopeParams& p, uint32_t row, uint32_t head, Shared& values,
                               Shared& rotated) {

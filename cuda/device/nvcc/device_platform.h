@@ -30,7 +30,13 @@ HOKKU_DEVICE T* dynamic_shared(uint32_t offset, uint32_t) {
 }
 
 HOKKU_DEVICE uint32_t thread_id() {
+#ifdef HOKKU_MANY_PARTS
+    uint32_t id;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(id));
+    return id;
+#else
     return threadIdx.x;
+#endif
 }
 HOKKU_DEVICE uint32_t num_threads() {
     return blockDim.x;
