@@ -10,6 +10,7 @@
 
 #include "base/try.h"
 #include "engine/json_object.h"
+#include "text/reply/reply_buffer.h"
 #include "text/template/value.h"
 
 namespace hokku {
@@ -20,6 +21,36 @@ void ensure_one_bos(std::vector<TokenId>& ids, const SpecialTokens& special) {
     if (ids.empty() || ids.front() != *special.bos) ids.insert(ids.begin(), *special.bos);
 }
 
+/// What opens a thought, as a model writes it. Empty: the format has no thoughts.
+std::string opening_text(const reply::ReplyFormat& format) {
+    if (format.framing == reply::Framing::harmony) return "<|channel|>analysis<|message|>";
+    if (format.framing != reply::Framing::marked || format.thoughts.empty()) return {};
+    return reply::without_control_signs(format.thoughts.front().open) + "\n";
+}
+
+/// Whether the last message was stopped before its thought had an end.
+bool ends_in_thought(const GenerationRequest& request, const reply::ReplyFormat& format) {
+    if (!request.continue_final_message || request.messages.size() < 2) return false;
+    const ChatMessage& last = request.messages.back();
+    return last.role == "assistant" && last.content.empty() && last.tool_calls.empty() &&
+           !last.thought.empty() && !opening_text(format).empty();
+}
+
+/// The beginning of a reply whose thought has not ended, behind the prompt that asks for it.
+void add_open_thought(std::vector<PromptPart>& parts, const std::string& thought,
+                      const std::string& opening) {
+    std::string end;
+    for (auto part = parts.rbegin(); part != parts.rend() && end.size() < opening.size() + 8;
+         ++part)
+        end.insert(0, part->text);
+    const auto trimmed = [](std::string_view text) {
+        return text.substr(0, text.find_last_not_of(" \n") + 1);
+    };
+    const bool is_open = trimmed(end).ends_with(trimmed(opening));  // by the template
+    if (!is_open) parts.push_back({opening, false});
+    parts.push_back({thought, true});
+}
+
 Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
                                              const ModelText& text, const std::stop_token& stop) {
     if (text.template_error) return *text.template_error;
@@ -28,16 +59,22 @@ Result<std::vector<TokenId>> encode_messages(const GenerationRequest& request,
                      "tokenizer.chat_template", "a raw prompt, or a model made for chats"};
     TemplateInput input;
     set_special_tokens(input, *text.tokenizer);
-    HOKKU_TRY(input.messages_json, messages_to_json(request.messages, text.message_style));
+    const bool is_in_thought = ends_in_thought(request, text.reply_format);
+    std::vector<ChatMessage> before;
+    if (is_in_thought) before.assign(request.messages.begin(), request.messages.end() - 1);
+    HOKKU_TRY(input.messages_json,
+              messages_to_json(is_in_thought ? before : request.messages, text.message_style));
     input.tools_json = request.tools_json;
     input.kwargs_json = request.template_kwargs_json;
     if (request.thought_budget_tokens == 0u)
         input.kwargs_json =
             without_thinking(input.kwargs_json, text.chat_template->source(), false);
     input.now = request.now;
-    input.continue_final_message = request.continue_final_message;
-    input.add_generation_prompt = !request.continue_final_message;
-    HOKKU_TRY(const std::vector<PromptPart> parts, text.chat_template->render_parts(input, stop));
+    input.continue_final_message = request.continue_final_message && !is_in_thought;
+    input.add_generation_prompt = !input.continue_final_message;
+    HOKKU_TRY(std::vector<PromptPart> parts, text.chat_template->render_parts(input, stop));
+    if (is_in_thought)
+        add_open_thought(parts, request.messages.back().thought, opening_text(text.reply_format));
     return text.tokenizer->encode_parts(parts, false, stop);
 }
 

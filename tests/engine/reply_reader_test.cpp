@@ -123,6 +123,18 @@ TEST_CASE_METHOD(Fixture, "Engine: thoughts are set apart from the answer", "[en
         CHECK(unopened.thought == "I think.");
         CHECK(unopened.text == "Hello.");
     }
+    SECTION("one that was stopped goes on, whoever opened it") {
+        for (const char* kwargs : {"{}", R"({"thinks": true})"}) {
+            GenerationRequest request = chat(kwargs);
+            request.messages.push_back({.role = "assistant", .content = "", .thought = "I th"});
+            request.continue_final_message = true;
+            const std::string prompt = prompt_of(request);
+            CHECK(prompt.substr(prompt.rfind("<assistant>")) == "<assistant><think>\nI th");
+            const GenerationResult rest = run(request);
+            CHECK(rest.thought == "ink.");
+            CHECK(rest.text == "Hello.");
+        }
+    }
     SECTION("text that is continued, and text with control tokens, is left alone") {
         GenerationRequest raw;
         raw.raw_text = "<assistant>";

@@ -85,6 +85,8 @@ void MainWindow::connectPages() {
     connect(m_header, &HeaderBar::newChatWanted, this, [this] { newChat(false); });
     connect(m_header, &HeaderBar::modelsWanted, this, [this] { togglePage(m_modelsPage); });
     connect(m_header, &HeaderBar::settingsWanted, this, [this] { togglePage(m_settingsPage); });
+    m_sidebar->setPromptSource(
+        [this](const ChatRecord& chat) { return m_presets.preset(chat.preset).systemPrompt; });
     connect(m_sidebar, &Sidebar::newChatRequested, this, &MainWindow::newChat);
     connect(m_sidebar, &Sidebar::chatSelected, this, &MainWindow::openChat);
     connect(m_sidebar, &Sidebar::messageSelected, this, [this](ChatId chat, MessageId message) {

@@ -95,6 +95,7 @@ class ChatSession : public QObject {
     void answer(MessageId leaf);
     void startReply(MessageId parent, const MessageRecord& begun = {});
     void rememberModel();
+    void tellLength();
     void sendWaiting();
     void storeStreamed();
     void endReply(MessageState state);
@@ -130,6 +131,8 @@ class ChatSession : public QObject {
     Overflow m_overflow = Overflow::stop;
     std::optional<Overflow> m_chatOverflow;  ///< Chosen in this chat.
     QVector<MessageId> m_lastRemoved;
+    /// Of what is being written by the person, and of what the reply was asked with (0: not known).
+    quint32 m_draftTokens = 0, m_promptTokens = 0;
 };
 
 }  // namespace hokku::desktop

@@ -39,7 +39,10 @@ void ChatSession::connectGenerator() {
             [this](const QString& reason) { m_notGrown = reason; });
     connect(&m_generator, &Generator::prefillProgress, this,
             [this, isOurs](quint32 done, quint32 total) {
-                if (isOurs()) emit prefillProgress(done, total);
+                if (!isOurs()) return;
+                emit prefillProgress(done, total);
+                m_promptTokens = total;
+                tellLength();
             });
     connect(&m_generator, &Generator::finished, this,
             [this](const GenerationStats& stats, StopReason reason) {
@@ -75,7 +78,7 @@ void ChatSession::goOn(Overflow overflow) {
     m_chatOverflow = overflow;
     const MessageRecord last = m_messages.at(m_chat.activeLeaf);
     if (last.role != QLatin1String("assistant")) return;
-    if (!last.content.isEmpty()) return continueReply(last.id);
+    if (!last.content.isEmpty() || !last.thought.isEmpty()) return continueReply(last.id);
     // Nothing was written: no version worth keeping.
     if (!check(m_store->deleteMessage(last.id))) return;
     m_messages.remove(last.id);
@@ -119,7 +122,11 @@ GenerationRequest ChatSession::requestFor(const ChatPrompt& prompt) const {
 void ChatSession::startReply(MessageId parent, const MessageRecord& begun) {
     const ChatPrompt prompt = promptFor(parent, ReplyFacts::fromJson(begun.statsJson));
     GenerationRequest request = requestFor(prompt);
-    if (!begun.content.isEmpty()) {
+    // Within a thought only where the model marks thoughts.
+    const bool goesOn =
+        !begun.content.isEmpty() || (!begun.thought.isEmpty() && m_generator.model() &&
+                                     m_generator.model()->reply_format.has_thoughts);
+    if (goesOn) {
         ChatMessage open;
         open.role = "assistant";
         open.content = begun.content.toStdString();
@@ -129,7 +136,7 @@ void ChatSession::startReply(MessageId parent, const MessageRecord& begun) {
     }
     MessageRecord record{
         .parent = parent, .role = QStringLiteral("assistant"), .state = MessageState::streaming};
-    if (!begun.content.isEmpty()) {
+    if (goesOn) {
         record.content = begun.content;
         record.thought = begun.thought;
         record.statsJson = begun.statsJson;
@@ -139,6 +146,7 @@ void ChatSession::startReply(MessageId parent, const MessageRecord& begun) {
     m_reply.emplace(m_messages.at(id), prompt);
     rememberModel();
     m_notGrown.clear();
+    m_promptTokens = 0;
     emit turnAppended(turn(id));
     emit busyChanged(true);
     m_storeTimer.start();
@@ -179,6 +187,7 @@ void ChatSession::takeTextAsThought() {
 
 void ChatSession::storeStreamed() {
     if (!m_reply) return;
+    if (m_promptTokens > 0) tellLength();
     const QString text = m_reply->unstoredText(), thought = m_reply->unstoredThought();
     if (text.isEmpty() && thought.isEmpty()) return;
     if (check(m_store->appendText(m_reply->id(), text, thought))) m_reply->markStored();
@@ -198,8 +207,21 @@ void ChatSession::endReply(MessageState state) {
     emit replyEnded(ended);
 }
 
+/// While a reply is written: the prompt as the engine has it, and what is written since.
+void ChatSession::tellLength() {
+    GenerationRequest written;
+    written.raw_text = m_reply->addedText().toStdString();
+    const quint32 tokens =
+        written.raw_text->empty() ? 0 : m_generator.countTokens(written).value_or(0);
+    emit budgetChanged(m_promptTokens + tokens + m_draftTokens, contextTokens());
+}
+
 void ChatSession::updateBudget(const QString& draft) {
     if (!m_generator.model()) return emit budgetChanged(0, 0);
+    GenerationRequest alone;
+    alone.raw_text = draft.toStdString();
+    m_draftTokens = draft.isEmpty() ? 0 : m_generator.countTokens(alone).value_or(0);
+    if (m_reply && m_promptTokens > 0) return tellLength();
     ChatPrompt prompt = promptFor(m_chat.activeLeaf);
     MessageRecord written{.role = QStringLiteral("user")};
     written.content = draft;

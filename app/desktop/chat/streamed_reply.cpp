@@ -9,9 +9,12 @@ StreamedReply::StreamedReply(const MessageRecord& record, const ChatPrompt& prom
     : m_record(record),
       m_prompt(prompt),
       m_numStored(record.content.size()),
-      m_numThoughtStored(record.thought.size()) {
+      m_numThoughtStored(record.thought.size()),
+      m_contentAtStart(record.content.size()),
+      m_thoughtAtStart(record.thought.size()) {
     const ReplyFacts begun = ReplyFacts::fromJson(record.statsJson);
     m_facts.thoughtMs = begun.thoughtMs;
+    if (record.content.isEmpty()) m_thoughtBefore = begun.thoughtMs;
     m_facts.dropped = m_droppedBefore = begun.dropped;
     m_facts.summary = begun.summary;
     m_facts.lead = begun.lead;
@@ -22,7 +25,7 @@ bool StreamedReply::addText(const QString& text) {
     if (!m_clock.isValid()) m_clock.start();
     m_record.content += text;
     if (!std::exchange(m_isThinking, false)) return false;
-    m_facts.thoughtMs = m_clock.elapsed();
+    m_facts.thoughtMs = m_thoughtBefore + m_clock.elapsed();
     return true;
 }
 
@@ -49,7 +52,7 @@ void StreamedReply::setDropped(const DroppedTurns& dropped, quint32 contextToken
 MessageRecord StreamedReply::record() const {
     MessageRecord record = m_record;
     ReplyFacts facts = m_facts;
-    if (m_isThinking) facts.thoughtMs = m_clock.elapsed();
+    if (m_isThinking) facts.thoughtMs = m_thoughtBefore + m_clock.elapsed();
     record.statsJson = facts.toJson();
     return record;
 }

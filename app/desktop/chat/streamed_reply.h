@@ -34,15 +34,21 @@ class StreamedReply {
         return m_record.thought.mid(m_numThoughtStored);
     }
     void markStored();
+    /// All that came since it began, or began to go on.
+    [[nodiscard]] QString addedText() const {
+        return m_record.thought.mid(m_thoughtAtStart) + m_record.content.mid(m_contentAtStart);
+    }
 
   private:
     MessageRecord m_record;
     ReplyFacts m_facts;
     ChatPrompt m_prompt;
     QVector<MessageId> m_droppedBefore;
-    QElapsedTimer m_clock;  ///< Since its first character.
+    QElapsedTimer m_clock;       ///< Since its first character.
+    qint64 m_thoughtBefore = 0;  ///< How long the thought took that it goes on with.
     bool m_isThinking = false;
     qsizetype m_numStored, m_numThoughtStored;
+    qsizetype m_contentAtStart, m_thoughtAtStart;
 };
 
 }  // namespace hokku::desktop

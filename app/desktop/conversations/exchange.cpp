@@ -106,7 +106,9 @@ Result<ChatId> importJson(ChatStore& store, const QJsonObject& object, const QSt
     }
     ChatRecord chat;
     chat.title = object[QStringLiteral("title")].toString();
-    chat.systemPrompt = object[QStringLiteral("system_prompt")].toString();
+    // An empty one is one of its own, too: the preset's does not take its place.
+    const QJsonValue prompt = object[QStringLiteral("system_prompt")];
+    if (prompt.isString()) chat.systemPrompt = QStringLiteral("") + prompt.toString();
     const Result<ChatId> id = store.createChat(chat);
     if (!id.ok()) return id;
     QHash<qint64, MessageId> newIds;

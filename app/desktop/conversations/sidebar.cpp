@@ -68,6 +68,7 @@ struct Sidebar::Private {
     QTimer* searchTimer = nullptr;
     QTimer* refreshTimer = nullptr;
     ChatId current = 0;
+    std::function<QString(const ChatRecord&)> promptSource;
 };
 
 void Sidebar::Private::build() {
@@ -155,6 +156,10 @@ void Sidebar::setCurrentChat(ChatId id) {
     const QModelIndex index = m_private->model->indexOf(id);
     m_private->tree->setCurrentIndex(index);
     if (!index.isValid()) m_private->tree->clearSelection();
+}
+
+void Sidebar::setPromptSource(const std::function<QString(const ChatRecord&)>& source) {
+    m_private->promptSource = source;
 }
 
 void Sidebar::focusSearch() {
@@ -318,7 +323,9 @@ void Sidebar::Private::remove(const ChatRecord& chat) {
     emit self->deleted(title, [this, id] { check(store.restoreChat(id)); });
 }
 
-void Sidebar::Private::exportTo(const ChatRecord& chat, ExportFormat format) {
+void Sidebar::Private::exportTo(const ChatRecord& shown, ExportFormat format) {
+    ChatRecord chat = shown;
+    if (chat.systemPrompt.isNull() && promptSource) chat.systemPrompt = promptSource(chat);
     const Result<QVector<MessageRecord>> messages = store.messages(chat.id);
     if (!check(messages)) return;
     const QString path = QFileDialog::getSaveFileName(self, tr("Export"), exportName(chat, format));

@@ -24,6 +24,9 @@ class Sidebar : public QWidget {
 
     /// Marks a chat as the one that is open; 0: none.
     void setCurrentChat(ChatId id);
+    /// What a chat's preset tells the model: it goes into the files of chats without one of their
+    /// own.
+    void setPromptSource(const std::function<QString(const ChatRecord&)>& source);
     void focusSearch();
     void refresh();
 

@@ -17,9 +17,9 @@ namespace hokku::desktop {
 namespace {
 
 constexpr int kMostTokens = 1'000'000;
-constexpr qsizetype kMostBreakers = 100, kMostBreakerBytes = 40;
+constexpr qsizetype kMostBreakers = 100, kMostBreakerBytes = 40, kMostBiases = 1000;
 const QString kOrder = QStringLiteral("order"), kBreakers = QStringLiteral("dry_breakers"),
-              kMaxTokens = QStringLiteral("max_tokens"),
+              kBias = QStringLiteral("logit_bias"), kMaxTokens = QStringLiteral("max_tokens"),
               kThoughtBudget = QStringLiteral("thought_budget");
 
 struct BuiltIn {
@@ -60,6 +60,24 @@ Result<std::optional<uint32_t>> readTokens(const QJsonObject& object, const QStr
     return std::optional(static_cast<uint32_t>(tokens));
 }
 
+/// {"1234": -5}: token ids and what is added to their scores.
+Result<void> readBias(const QJsonValue& value, const QString& where, SamplingOptions& sampling) {
+    if (value.isUndefined() || value.isNull()) return {};
+    const QJsonObject tokens = value.toObject();
+    if (!value.isObject() || tokens.size() > kMostBiases)
+        return bad(where, kBias, QStringLiteral("an object of at most %1").arg(kMostBiases));
+    for (auto entry = tokens.begin(); entry != tokens.end(); ++entry) {
+        bool isToken = false;
+        const int token = entry.key().toInt(&isToken);
+        const double bias = entry->toDouble(2 * kMostBias);
+        if (!isToken || token < 0 || !(bias >= -kMostBias && bias <= kMostBias))
+            return bad(where, kBias,
+                       QStringLiteral("token ids with %1 to %2").arg(-kMostBias).arg(kMostBias));
+        sampling.logit_bias.emplace_back(token, static_cast<float>(bias));
+    }
+    return {};
+}
+
 /// The lists of the sampling values: where they are absent, nothing changes.
 Result<void> readLists(const QJsonObject& object, const QString& where, SamplingOptions& sampling) {
     if (object[kOrder].isArray()) {
@@ -86,7 +104,7 @@ Result<void> readLists(const QJsonObject& object, const QString& where, Sampling
             sampling.dry_breakers.push_back(text.toStdString());
         }
     }
-    return {};
+    return readBias(object[kBias], where, sampling);
 }
 
 /// The preset's file: its name, with what file systems refuse written as %XX.
@@ -152,6 +170,10 @@ QByteArray presetToJson(const Preset& preset) {
         breakers.append(QString::fromStdString(text));
     object.insert(kOrder, order);
     object.insert(kBreakers, breakers);
+    QJsonObject bias;
+    for (const auto& [token, value] : preset.sampling.logit_bias)
+        bias.insert(QString::number(token), QString::number(static_cast<double>(value)).toDouble());
+    if (!bias.isEmpty()) object.insert(kBias, bias);
     return QJsonDocument(object).toJson();
 }
 

@@ -64,7 +64,7 @@ struct PresetEditor::Private {
     QPlainTextEdit* systemPrompt = nullptr;
     QSpinBox *maxTokens = nullptr, *thoughtBudget = nullptr;
     QVector<QPair<SamplingField, QDoubleSpinBox*>> fields;
-    QLineEdit* breakers = nullptr;
+    QLineEdit *breakers = nullptr, *bias = nullptr;
     SamplerOrderList* order = nullptr;
     QPushButton* deleteButton = nullptr;
     bool isFilling = false;
@@ -210,6 +210,14 @@ QWidget* PresetEditor::Private::makeMore() {
 }
 
 void PresetEditor::Private::addDraw(QFormLayout& form) {
+    bias = new QLineEdit;
+    bias->setObjectName(QStringLiteral("logit_bias"));
+    bias->setPlaceholderText(tr("none"));
+    QObject::connect(bias, &QLineEdit::editingFinished, self, [this] { edited(); });
+    addFormRow(form, tr("Token bias"),
+               tr("Makes single tokens likelier or less likely, by their numbers in the model: "
+                  "1234=-5 77=2. From -100, which forbids one, to 100."),
+               bias);
     order = new SamplerOrderList;
     order->setObjectName(QStringLiteral("samplerOrder"));
     QObject::connect(order, &SamplerOrderList::edited, self, [this] { edited(); });
@@ -262,6 +270,7 @@ void PresetEditor::Private::fill() {
     thoughtBudget->setValue(preset.thoughtBudget ? static_cast<int>(*preset.thoughtBudget) : -1);
     for (const auto& [field, box] : fields) box->setValue(field.get(preset.sampling));
     breakers->setText(breakersToText(preset.sampling.dry_breakers));
+    bias->setText(biasToText(preset.sampling.logit_bias));
     order->setOrder(preset.sampling.order);
     deleteButton->setEnabled(!preset.isBuiltIn());
     isFilling = false;
@@ -278,6 +287,7 @@ void PresetEditor::Private::edited() {
         preset.thoughtBudget = static_cast<uint32_t>(thoughtBudget->value());
     for (const auto& [field, box] : fields) field.set(preset.sampling, box->value());
     preset.sampling.dry_breakers = breakersFromText(breakers->text());
+    preset.sampling.logit_bias = biasFromText(bias->text());
     preset.sampling.order = order->order();
     library.change(preset);
 }

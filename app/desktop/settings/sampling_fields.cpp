@@ -380,4 +380,27 @@ std::vector<std::string> breakersFromText(const QString& text) {
     return breakers;
 }
 
+// ---- bias
+// --------------------------------------------------------------------------------------
+
+QString biasToText(const std::vector<std::pair<int32_t, float>>& bias) {
+    QStringList pairs;
+    for (const auto& [token, value] : bias)
+        pairs.append(
+            QStringLiteral("%1=%2").arg(token).arg(QString::number(static_cast<double>(value))));
+    return pairs.join(QLatin1Char(' '));
+}
+
+std::vector<std::pair<int32_t, float>> biasFromText(const QString& text) {
+    std::vector<std::pair<int32_t, float>> bias;
+    for (const QString& pair : text.simplified().split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
+        bool isToken = false, isValue = false;
+        const int token = pair.section(QLatin1Char('='), 0, 0).toInt(&isToken);
+        const double value = pair.section(QLatin1Char('='), 1).toDouble(&isValue);
+        if (isToken && isValue && token >= 0 && value == value)
+            bias.emplace_back(token, static_cast<float>(qBound(-kMostBias, value, kMostBias)));
+    }
+    return bias;
+}
+
 }  // namespace hokku::desktop

@@ -38,4 +38,10 @@ QString stepName(SamplerStep step);
 QString breakersToText(const std::vector<std::string>& breakers);
 std::vector<std::string> breakersFromText(const QString& text);
 
+inline constexpr double kMostBias = 100;
+/// What is added to the scores of single tokens, on one line: "1234=-5 77=2.5". What is no such
+/// pair is left out; values beyond kMostBias are brought back to it.
+QString biasToText(const std::vector<std::pair<int32_t, float>>& bias);
+std::vector<std::pair<int32_t, float>> biasFromText(const QString& text);
+
 }  // namespace hokku::desktop

@@ -904,6 +904,18 @@
         <source>%1 cannot be written: %2</source>
         <translation>%1 lässt sich nicht schreiben: %2</translation>
     </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>Token bias</source>
+        <translation>Token-Gewichte</translation>
+    </message>
+    <message>
+        <source>Makes single tokens likelier or less likely, by their numbers in the model: 1234=-5 77=2. From -100, which forbids one, to 100.</source>
+        <translation>Macht einzelne Token wahrscheinlicher oder unwahrscheinlicher, nach ihren Nummern im Modell: 1234=-5 77=2. Von -100, was eines verbietet, bis 100.</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::Presets</name>

@@ -366,6 +366,36 @@ TEST_CASE("ChatSession: thoughts are kept apart, timed, stored and sent back", "
     CHECK(prompt.find("<think>I think.</think>Hello.") != std::string::npos);
 }
 
+TEST_CASE("ChatSession: a reply that was stopped within its thought goes on there",
+          "[gui][quick]") {
+    Fixture f;
+    f.control->chat_template = kThinkingTemplate;
+    f.loadModel();
+    f.answer("<think>\n" + std::string(400, 't') + "</think>\n\nDone.");
+    f.control->step_time = std::chrono::milliseconds(2);
+    QSignalSpy budget(f.session.get(), &ChatSession::budgetChanged);
+    QSignalSpy thoughts(f.session.get(), &ChatSession::thoughtStreamed);
+    QSignalSpy ended(f.session.get(), &ChatSession::replyEnded);
+    f.session->send(QStringLiteral("Hi"));
+    REQUIRE(thoughts.wait(kPatienceMs));
+    f.session->stop();
+    REQUIRE((!ended.isEmpty() || ended.wait(kPatienceMs)));
+    const Turn stopped = f.session->turns().last();
+    REQUIRE(stopped.content.isEmpty());
+    REQUIRE(!stopped.thought.isEmpty());
+    ended.clear();
+    f.session->continueReply(stopped.id);
+    REQUIRE(ended.wait(kPatienceMs));
+    const Turn whole = f.session->turns().last();
+    CHECK(whole.thought == QString(400, QLatin1Char('t')));
+    CHECK(whole.content == QStringLiteral("Done."));
+    CHECK(whole.thoughtMs >= stopped.thoughtMs);
+    // While it was written the budget grew with it.
+    quint32 most = 0;
+    for (const QList<QVariant>& told : budget) most = qMax(most, told.first().toUInt());
+    CHECK(most > 100);
+}
+
 TEST_CASE("ChatSession: what turns out to be a thought is taken out of the text", "[gui][quick]") {
     Fixture f;
     f.control->chat_template = kThinkingTemplate;

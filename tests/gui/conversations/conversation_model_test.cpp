@@ -91,6 +91,13 @@ TEST_CASE("exportChat: JSON comes back as the same tree", "[gui][quick]") {
     const auto chatAgain = (*store)->chat(*imported);
     CHECK(chatAgain->activeLeaf == messages->at(1).id);
     CHECK(chatAgain->systemPrompt == QStringLiteral("Be brief."));
+    // Without one, the imported chat has none either, whatever the presets here say.
+    record.systemPrompt = QString();
+    const QByteArray plain = exportChat(record, *(*store)->messages(id), ExportFormat::json);
+    const auto plainId = importChat(**store, plain, QStringLiteral("chat.json"));
+    REQUIRE(plainId.ok());
+    CHECK(!(*store)->chat(*plainId)->systemPrompt.isNull());
+    CHECK((*store)->chat(*plainId)->systemPrompt.isEmpty());
 
     const QByteArray markdown =
         exportChat(*(*store)->chat(id), *(*store)->messages(id), ExportFormat::markdown);

@@ -80,6 +80,10 @@ TEST_CASE("PresetEditor: what is edited is in the preset at once", "[gui][quick]
     breakers->setText(QStringLiteral("\\n ."));
     emit breakers->editingFinished();
     CHECK(f.current().sampling.dry_breakers == std::vector<std::string>{"\n", "."});
+    auto* bias = f.find<QLineEdit>("logit_bias");
+    bias->setText(QStringLiteral("7=-2.5"));
+    emit bias->editingFinished();
+    CHECK(f.current().sampling.logit_bias == std::vector<std::pair<int32_t, float>>{{7, -2.5f}});
 }
 
 TEST_CASE("PresetEditor: steps are moved by key and switched off", "[gui][quick]") {

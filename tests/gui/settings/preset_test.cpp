@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings/preset.h"
 
+#include <algorithm>
+#include <functional>
+
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QSet>
@@ -35,6 +38,7 @@ TEST_CASE("Preset: every value survives its file", "[gui][quick]") {
         field.set(preset.sampling, qMin(field.most, field.least + 2 * field.step));
     preset.sampling.order = {SamplerStep::temperature, SamplerStep::top_k};
     preset.sampling.dry_breakers = {"\n", "a b"};
+    preset.sampling.logit_bias = {{12, -100.0f}, {7, 0.1f}};
     const Result<Preset> read = parsePreset(presetToJson(preset), QStringLiteral("x"));
     REQUIRE(read.ok());
     CHECK(read->key == QStringLiteral("All"));
@@ -45,6 +49,9 @@ TEST_CASE("Preset: every value survives its file", "[gui][quick]") {
     CHECK(read->thoughtBudget == 0u);
     CHECK(read->sampling.order == preset.sampling.order);
     CHECK(read->sampling.dry_breakers == preset.sampling.dry_breakers);
+    auto bias = read->sampling.logit_bias;
+    std::sort(bias.begin(), bias.end(), std::greater<>());
+    CHECK(bias == preset.sampling.logit_bias);
     for (const SamplingField& field : samplingFields()) {
         INFO(field.key);
         CHECK(field.get(read->sampling) ==
@@ -82,6 +89,10 @@ TEST_CASE("Preset: wrong values are named with the key and what is allowed", "[g
         {R"({"name": "x", "order": ["top_k", "top_k"]})", "order"},
         {R"({"name": "x", "order": ["nonsense"]})", "order"},
         {R"({"name": "x", "dry_breakers": [""]})", "dry_breakers"},
+        {R"({"name": "x", "logit_bias": [1]})", "logit_bias"},
+        {R"({"name": "x", "logit_bias": {"-1": 1}})", "logit_bias"},
+        {R"({"name": "x", "logit_bias": {"1": 101}})", "logit_bias"},
+        {R"({"name": "x", "logit_bias": {"1": "a"}})", "logit_bias"},
     };
     for (const auto& [json, key] : wrong) {
         INFO(json);
@@ -141,4 +152,12 @@ TEST_CASE("Preset: breakers fit on one line and come back", "[gui][quick]") {
     CHECK(breakersFromText(text) == breakers);
     CHECK(breakersFromText(QStringLiteral("  x  ")) == std::vector<std::string>{"x"});
     CHECK(breakersFromText(QString()).empty());
+}
+
+TEST_CASE("Preset: bias fits on one line and comes back", "[gui][quick]") {
+    const std::vector<std::pair<int32_t, float>> bias{{1234, -5.0f}, {77, 2.5f}};
+    CHECK(biasToText(bias) == QStringLiteral("1234=-5 77=2.5"));
+    CHECK(biasFromText(biasToText(bias)) == bias);
+    CHECK(biasFromText(QStringLiteral("x=1 -3=1 4 5=nan 6=1000")) ==
+          std::vector<std::pair<int32_t, float>>{{6, 100.0f}});
 }
