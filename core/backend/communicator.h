@@ -24,9 +24,9 @@ struct GatherCall {
     uint32_t whole_cols = 0;
 };
 
-/// One end of a group of ranks. All ranks make the same calls in the same order, with equal sizes.
-/// Each call is complete when it returns: for this rank and, as far as its own memory goes, for
-/// what others wrote there.
+/// One end of a group of ranks. All ranks make the same calls in the same order, of equal sizes but
+/// for the columns of their parts. Each call is complete when it returns: for this rank and, as far
+/// as its own memory goes, for what others wrote there.
 ///
 /// Threads: an end belongs to one thread. Where a rank has several threads, each has an end and
 ///          passes the same arguments; what they wrote before a call is visible in it.
@@ -41,8 +41,8 @@ class Communicator {
     virtual void all_reduce(std::span<float> values) = 0;
     /// Puts the parts of all ranks next to each other, where a rank wants the whole.
     virtual void all_gather(const GatherCall& call) = 0;
-    /// Of the ranks' candidates the one with the largest value, of equals the lowest id. A value
-    /// that is not a number never wins over one that is.
+    /// The largest candidate, of equals the lowest id, NaN last. For greedy decoding that gathers
+    /// no logits, which the engine has no path for yet: it shows alternatives and so gathers all.
     virtual MaxId max_id(const MaxId& own) = 0;
 };
 

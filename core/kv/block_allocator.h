@@ -11,7 +11,7 @@
 
 namespace hokku {
 
-/// Threads: one thread at a time. No allocation after construction.
+/// Threads: one thread at a time. Only reserve() and grow() allocate later on.
 class BlockAllocator {
   public:
     explicit BlockAllocator(uint32_t num_blocks);

@@ -16,7 +16,7 @@ namespace hokku {
 /// Invariants, besides those of the links: only a full block has children; a block in use by a
 /// sequence has its parent in use by it too; a block that is not full is in use by one at most.
 ///
-/// Threads: one thread at a time. No allocation after construction.
+/// Threads: one thread at a time. Only reserve() and grow() allocate later on.
 class PrefixTree {
   public:
     static constexpr uint32_t kRoot = UINT32_MAX;  ///< Parent of a sequence's first block.

@@ -57,6 +57,28 @@ TEST_CASE("hash64: zeros of any length, words moved and words swapped are told a
     CHECK(seen.size() == 1001 + 256);
 }
 
+TEST_CASE("hash64: the values in files written so far", "[base][quick]") {
+    // Of a second implementation, in Python with numbers of any length.
+    struct Known {
+        size_t size;
+        uint64_t seed, hash;
+    };
+    for (const Known& known : {Known{0, 0, 0x4cbf561a8d4904f6},
+                               {0, 1, 0x98abfedf7f1d35b9},
+                               {1, 0, 0x4fa5d02e2a470914},
+                               {7, 0, 0x837cbee737eb2cb7},
+                               {8, 0, 0x9a76bc3fe343731},
+                               {31, 0, 0x37d2774751fa3f99},
+                               {32, 0, 0x4ea99a04163d1479},
+                               {33, 7, 0xdc66f9770737cad3},
+                               {64, 0, 0xa4ec7bc204021114},
+                               {100, UINT64_MAX, 0xdb9b1172e6a3c237},
+                               {1000, 0, 0xf38b5b1fbb3e475c}}) {
+        CAPTURE(known.size, known.seed);
+        CHECK(hash64(some_bytes(known.size), known.seed) == known.hash);
+    }
+}
+
 TEST_CASE("hash64: alignment does not matter", "[base][quick]") {
     const std::vector<std::byte> bytes = some_bytes(200);
     for (size_t shift = 0; shift < 32; ++shift) {

@@ -46,10 +46,12 @@ Times measure(Constraint& constraint, TokenMask& mask, const std::vector<TokenId
         const auto begin = std::chrono::steady_clock::now();
         REQUIRE(constraint.allowed_tokens(mask).ok());
         const auto accepted = constraint.accept(token);
+        const bool is_missing = !constraint.missing_text().empty();
         const std::chrono::duration<double, std::milli> spent =
             std::chrono::steady_clock::now() - begin;
         if (!accepted.ok()) FAIL(accepted.error().message());
         REQUIRE(mask.test(static_cast<size_t>(token)));
+        REQUIRE(is_missing == !constraint.missing_text().empty());
         times.mean_ms += spent.count();
         times.max_ms = std::max(times.max_ms, spent.count());
         ++times.num_tokens;
@@ -115,6 +117,24 @@ ConstraintSpec json() {
 
 TEST_CASE("Constraint: JSON takes less than a millisecond a token", "[constraint][serial]") {
     check_fast(json(), large_vocabulary(), sample_json());
+}
+
+TEST_CASE("Constraints: JSON in which words must occur takes less than a millisecond a token",
+          "[constraint][serial]") {
+    const auto vocabulary = synthetic_vocabulary(151'936);
+    ConstraintSpec words;
+    words.kind = ConstraintKind::required_words;
+    words.words = {"nested", "go on for a while", "not to be found", "nor this"};
+    std::vector<std::unique_ptr<Constraint>> parts;
+    parts.push_back(must_make(json(), vocabulary));
+    parts.push_back(must_make(words, vocabulary));
+    const auto both = combine_constraints(std::move(parts));
+    const auto tokens = cut_into_tokens(*vocabulary, sample_json());
+    TokenMask mask(vocabulary->num_tokens());
+    const Times times = measure(*both, mask, tokens);
+    INFO(times.num_tokens << " tokens, mean " << times.mean_ms << " ms, longest " << times.max_ms);
+    CHECK(both->missing_text() == " not to be found nor this");
+    CHECK(times.mean_ms < 1.0 * hokku::testing::kTimeFactor);
 }
 
 TEST_CASE("Constraint: grammars and counters take less than a millisecond a token",

@@ -9,6 +9,7 @@
 
 #include "engine/overflow_chats.h"
 #include "engine/scheduler.h"
+#include "engine/thinking_script.h"
 #include "support/catch.h"
 
 using namespace hokku;
@@ -69,23 +70,6 @@ struct Run {
     GenerationRequest request;
     OverflowRecorder recorder;
 };
-
-/// Thinks 'a', 'a', .. until the thought is closed, and answers then.
-Script thinking_on(std::string answer) {
-    return [answer = std::move(answer)](std::span<const int32_t> history, std::span<float> logits) {
-        const auto turn = std::find(history.rbegin(), history.rend(), fake_token::assistant).base();
-        const std::string text(turn, history.end());
-        const std::string close = "</think>\n\n";
-        const size_t closed = text.rfind(close);
-        TokenId next = 'a';
-        if (closed != std::string::npos) {
-            const size_t said = text.size() - closed - close.size();
-            next = said < answer.size() ? answer[said] : fake_token::end;
-        }
-        std::fill(logits.begin(), logits.end(), 0.0f);
-        logits[static_cast<size_t>(next)] = 100.0f;
-    };
-}
 
 ConstraintSpec words(std::vector<std::string> list) {
     return {.kind = ConstraintKind::required_words, .text = {}, .words = std::move(list)};

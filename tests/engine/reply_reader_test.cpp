@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "engine/fake_model.h"
+#include "engine/thinking_script.h"
 #include "support/catch.h"
 
 using namespace hokku;
@@ -81,23 +82,6 @@ GenerationRequest chat(std::string kwargs = "{}") {
     request.sampling.repeat_penalty = 1.0f;
     request.template_kwargs_json = std::move(kwargs);
     return request;
-}
-
-/// Thinks 'a', 'a', .. until the thought is closed, and answers then.
-Script thinking_on(std::string answer) {
-    return [answer = std::move(answer)](std::span<const int32_t> history, std::span<float> logits) {
-        const auto turn = std::find(history.rbegin(), history.rend(), fake_token::assistant).base();
-        const std::string text(turn, history.end());
-        const std::string close = "</think>\n\n";
-        const size_t closed = text.rfind(close);
-        TokenId next = 'a';
-        if (closed != std::string::npos) {
-            const size_t said = text.size() - closed - close.size();
-            next = said < answer.size() ? answer[said] : fake_token::end;
-        }
-        std::fill(logits.begin(), logits.end(), 0.0f);
-        logits[static_cast<size_t>(next)] = 100.0f;
-    };
 }
 
 }  // namespace

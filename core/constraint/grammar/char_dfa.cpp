@@ -25,6 +25,8 @@ void spend(uint64_t& work_left, uint64_t amount) {
 
 using StateSet = std::vector<uint32_t>;
 
+constexpr size_t kMaxNfaStates = 2 * CharDfa::kMaxStates;
+
 /// The automaton of an expression with steps that consume nothing.
 struct Nfa {
     struct State {
@@ -44,18 +46,42 @@ struct Task {
     uint32_t start, next;
 };
 
+/// A part of a chain: at the new state the expression has matched.
+void chain(Nfa& nfa, std::vector<Task>& tasks, uint32_t& at, ExprId expr) {
+    const uint32_t next = nfa.add();
+    tasks.push_back({expr, at, next});
+    at = next;
+}
+
+Result<void> add_repeat(Nfa& nfa, std::vector<Task>& tasks, const Task& task, const Expr& expr) {
+    const uint32_t num_copies = expr.c == kUnbounded ? expr.b : expr.c;
+    if (num_copies > kMaxNfaStates) return too_large();
+    uint32_t at = task.start;
+    if (num_copies == 0) {
+        // The loop comes back to a state of its own: start may have other ways out.
+        at = nfa.add();
+        nfa.states[task.start].free.push_back(at);
+    }
+    for (uint32_t i = 0; i < num_copies; ++i) {
+        if (i >= expr.b) nfa.states[at].free.push_back(task.next);
+        chain(nfa, tasks, at, expr.a);
+        if (nfa.states.size() > kMaxNfaStates) return too_large();
+    }
+    nfa.states[at].free.push_back(task.next);
+    if (expr.c == kUnbounded) {
+        const uint32_t loop = nfa.add();
+        nfa.states[at].free.push_back(loop);
+        tasks.push_back({expr.a, loop, at});
+    }
+    return {};
+}
+
 /// State 0 is the start, state 1 the end.
 Result<Nfa> build_nfa(const Expressions& expressions, ExprId root) {
-    constexpr size_t kMaxNfaStates = 2 * CharDfa::kMaxStates;
     Nfa nfa;
     nfa.add();
     nfa.add();
     std::vector<Task> tasks{{root, 0, 1}};
-    const auto chain = [&](uint32_t& at, ExprId expr) {
-        const uint32_t next = nfa.add();
-        tasks.push_back({expr, at, next});
-        at = next;
-    };
     while (!tasks.empty()) {
         if (nfa.states.size() > kMaxNfaStates) return too_large();
         const Task task = tasks.back();
@@ -74,7 +100,8 @@ Result<Nfa> build_nfa(const Expressions& expressions, ExprId root) {
                 nfa.states[at].next = task.next;
                 break;
             case ExprKind::sequence:
-                for (const ExprId part : expressions.children(task.expr)) chain(at, part);
+                for (const ExprId part : expressions.children(task.expr))
+                    chain(nfa, tasks, at, part);
                 nfa.states[at].free.push_back(task.next);
                 break;
             case ExprKind::alternatives:
@@ -84,27 +111,9 @@ Result<Nfa> build_nfa(const Expressions& expressions, ExprId root) {
                     tasks.push_back({option, start, task.next});
                 }
                 break;
-            case ExprKind::repeat: {
-                const uint32_t num_copies = expr.c == kUnbounded ? expr.b : expr.c;
-                if (num_copies > kMaxNfaStates) return too_large();
-                if (num_copies == 0) {
-                    // The loop comes back to a state of its own: start may have other ways out.
-                    at = nfa.add();
-                    nfa.states[task.start].free.push_back(at);
-                }
-                for (uint32_t i = 0; i < num_copies; ++i) {
-                    if (i >= expr.b) nfa.states[at].free.push_back(task.next);
-                    chain(at, expr.a);
-                    if (nfa.states.size() > kMaxNfaStates) return too_large();
-                }
-                nfa.states[at].free.push_back(task.next);
-                if (expr.c == kUnbounded) {
-                    const uint32_t loop = nfa.add();
-                    nfa.states[at].free.push_back(loop);
-                    tasks.push_back({expr.a, loop, at});
-                }
+            case ExprKind::repeat:
+                HOKKU_CHECK(add_repeat(nfa, tasks, task, expr));
                 break;
-            }
             default:
                 return Error{ErrorCode::unsupported, "not an expression of characters", "", ""};
         }

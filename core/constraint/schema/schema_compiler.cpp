@@ -139,6 +139,23 @@ Result<ExprId> SchemaCompiler::compile_types(const Members& members, uint32_t ty
     return out_.alternatives(options);
 }
 
+/// What may follow the named items, when so many of them were written; absent if nothing may.
+std::optional<ExprId> SchemaCompiler::rest_of_list(const OrderedList& list, uint32_t count,
+                                                   bool counts_min, bool counts_max) {
+    const uint32_t missing = counts_min && list.min > count ? list.min - count : 0;
+    uint32_t room = kUnbounded;
+    if (counts_max) room = list.max > count ? list.max - count : 0;
+    if (count > 0) {
+        if (missing > room) return std::nullopt;
+        return out_.repeat(out_.sequence({text_.comma(), list.more}), missing, room);
+    }
+    const uint32_t more_room = room == kUnbounded || room == 0 ? room : room - 1;
+    const uint32_t more_missing = missing > 0 ? missing - 1 : 0;
+    if (room == 0 || more_missing > more_room) return std::nullopt;
+    return out_.sequence({list.more, out_.repeat(out_.sequence({text_.comma(), list.more}),
+                                                 more_missing, more_room)});
+}
+
 /// Where counting matters, the rules are numbered by how many items came before.
 Result<ExprId> SchemaCompiler::ordered_list(const OrderedList& list, char open, char close) {
     const size_t num_items = list.items.size();
@@ -178,21 +195,8 @@ Result<ExprId> SchemaCompiler::ordered_list(const OrderedList& list, char open, 
                     options.push_back(
                         out_.sequence({comma, item.item, out_.rule(rule_at(i + 1, count + 1))}));
                 if (!item.is_required) options.push_back(out_.rule(rule_at(i + 1, count)));
-            } else {
-                const uint32_t missing = counts_min && list.min > count ? list.min - count : 0;
-                uint32_t room = kUnbounded;
-                if (counts_max) room = list.max > count ? list.max - count : 0;
-                if (count > 0 && missing <= room) {
-                    options.push_back(
-                        out_.repeat(out_.sequence({text_.comma(), list.more}), missing, room));
-                } else if (count == 0 && room > 0) {
-                    const uint32_t more_room = room == kUnbounded ? kUnbounded : room - 1;
-                    const uint32_t more_missing = missing > 0 ? missing - 1 : 0;
-                    if (more_missing <= more_room)
-                        options.push_back(out_.sequence(
-                            {list.more, out_.repeat(out_.sequence({text_.comma(), list.more}),
-                                                    more_missing, more_room)}));
-                }
+            } else if (const auto rest = rest_of_list(list, count, counts_min, counts_max)) {
+                options.push_back(*rest);
             }
             out_.set_body(rule_at(i, count), out_.alternatives(options));
         }

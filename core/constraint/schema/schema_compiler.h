@@ -129,6 +129,8 @@ class SchemaCompiler {
         std::string name;  ///< Of the rules, for messages.
     };
     Result<ExprId> ordered_list(const OrderedList& list, char open, char close);
+    std::optional<ExprId> rest_of_list(const OrderedList& list, uint32_t count, bool counts_min,
+                                       bool counts_max);
 
     const SchemaDocument& document_;
     Expressions& out_;
