@@ -24,29 +24,47 @@ inline constexpr uint32_t kFactors = (Format::kHasHalves ? 2 : 1) * (Format::kHa
 template <class Format>
 struct StageWeights {
     typename Format::Load loads[kLoads];
-    HOKKU_DEVICE void load(const WeightPlanes& w, uint32_t first_group) {
+    HOKKU_DEVICE void load(const WeightPlanes& w, uint32_t first_row, uint32_t num_rows,
+                           uint32_t first_group) {
         HOKKU_UNROLL
         for (uint32_t i = 0; i < kLoads; ++i) {
             const uint32_t item = thread_id() + i * kGemmThreads;
             const uint32_t row = block_y() * kGemmRows + item / kStageGroups;
             const uint32_t group = first_group + item % kStageGroups;
-            loads[i] = Format::load(w, row < w.rows ? row : w.rows - 1,
+            loads[i] = Format::load(w, first_row + (row < num_rows ? row : num_rows - 1),
                                     group < w.groups ? group : w.groups - 1);
         }
     }
 };
 
+/// The vectors of a launch: all that there are.
+struct AllVectors {
+    static constexpr bool kAreListed = false;
+};
+/// Those that an expert was chosen for: output i of the list is of vector outputs[i] / of_vector.
+struct ListedVectors {
+    static constexpr bool kAreListed = true;
+    const uint32_t* outputs;
+    uint32_t count, first_row, num_rows, of_vector;
+};
+
 /// Begins to copy the activations of a stage to one of two buffers.
-template <class Codes, class Scales>
-HOKKU_DEVICE void copy_activations(const QuantizedVectors& x, Codes& codes, Scales& scales,
-                                   uint32_t buffer, uint32_t first_group) {
+template <class Vectors, class Codes, class Scales>
+HOKKU_DEVICE void copy_activations(const QuantizedVectors& x, const Vectors& vectors, Codes& codes,
+                                   Scales& scales, uint32_t buffer, uint32_t first_group) {
     constexpr uint32_t kHalves = 2 * kStageGroups;
     HOKKU_UNROLL
     for (uint32_t i = 0; i < kGemmVectors * kHalves / kGemmThreads; ++i) {
         const uint32_t item = thread_id() + i * kGemmThreads;
-        const uint32_t in_tile = item / kHalves, vector = block_x() * kGemmVectors + in_tile;
+        const uint32_t in_tile = item / kHalves;
+        uint32_t vector = block_x() * kGemmVectors + in_tile;
+        bool has_vector = vector < x.num_vectors;
+        if constexpr (Vectors::kAreListed) {
+            has_vector = vector < vectors.count;
+            if (has_vector) vector = vectors.outputs[vector] / vectors.of_vector;
+        }
         const uint32_t group = item % kHalves / 2;
-        const bool is_inside = vector < x.num_vectors && first_group + group < x.groups;
+        const bool is_inside = has_vector && first_group + group < x.groups;
         const uint64_t at = is_inside ? uint64_t{vector} * x.groups + first_group + group : 0;
         copy_async16_or_zero(&codes[(buffer * kGemmVectors + in_tile) * kPitch + item % kHalves],
                              x.codes + at * kGroup + item % 2 * 16, is_inside);
@@ -93,8 +111,8 @@ HOKKU_DEVICE void add_product(float (&sums)[4], const uint32_t (&a)[4], const ui
     for (uint32_t i = 0; i < 4; ++i) sums[i] = fma_f(scales[i % 2].scale, parts[i], sums[i]);
 }
 
-template <class Format>
-HOKKU_DEVICE void gemm(const GemmParams& p) {
+template <class Format, class Vectors = AllVectors>
+HOKKU_DEVICE void gemm(const GemmParams& p, const Vectors& vectors = {}) {
     HOKKU_SHARED(Words4, w_codes, kGemmRows * kPitch);
     HOKKU_SHARED(Words4, x_codes, 2 * kGemmVectors * kPitch);
     HOKKU_SHARED(float, w_factors, kStageGroups* kGemmRows* kFactors<Format>);
@@ -102,11 +120,18 @@ HOKKU_DEVICE void gemm(const GemmParams& p) {
     const uint32_t first_row = warp_id() / 2 * kWarpRows;
     const uint32_t first_vector = warp_id() % 2 * kWarpVectors;
     const uint32_t lane = lane_id(), g = lane / 4, t = lane % 4;
+    uint32_t num_rows = p.weight.rows, row_of_expert = 0, count = p.x.num_vectors;
+    if constexpr (Vectors::kAreListed) {
+        num_rows = vectors.num_rows;
+        row_of_expert = vectors.first_row;
+        count = vectors.count;
+    }
     StageWeights<Format> next;
-    next.load(p.weight, 0);  // Under way before the launch in front has ended.
+    next.load(p.weight, row_of_expert, num_rows,
+              0);  // Under way before the launch in front has ended.
     wait_for_primary();
     allow_dependents();
-    copy_activations(p.x, x_codes, x_scales, 0, 0);
+    copy_activations(p.x, vectors, x_codes, x_scales, 0, 0);
     float sums[2][4][4] = {};
     uint32_t buffer = 0;
     for (uint32_t first = 0; first < p.weight.groups; first += kStageGroups) {
@@ -133,8 +158,8 @@ HOKKU_DEVICE void gemm(const GemmParams& p) {
         const uint32_t now = buffer;
         buffer ^= 1;
         if (first + kStageGroups < p.weight.groups) {
-            next.load(p.weight, first + kStageGroups);
-            copy_activations(p.x, x_codes, x_scales, buffer, first + kStageGroups);
+            next.load(p.weight, row_of_expert, num_rows, first + kStageGroups);
+            copy_activations(p.x, vectors, x_codes, x_scales, buffer, first + kStageGroups);
         }
         HOKKU_NO_UNROLL
         for (uint32_t group = 0; group < kStageGroups; ++group) {
@@ -173,10 +198,12 @@ HOKKU_DEVICE void gemm(const GemmParams& p) {
         const uint32_t row = block_y() * kGemmRows + first_row + i / 16 * 16 + part / 2 * 8 + g;
         const uint32_t vector =
             block_x() * kGemmVectors + first_vector + i / 4 % 4 * 8 + 2 * t + part % 2;
-        if (row >= p.weight.rows || vector >= p.x.num_vectors) continue;
+        if (row >= num_rows || vector >= count) continue;
         float sum = sums[i / 16][i / 4 % 4][part];
-        if (p.bias != nullptr) sum += p.bias[row];
-        const uint64_t place = uint64_t{vector} * p.out_stride + row;
+        if (p.bias != nullptr) sum += p.bias[row_of_expert + row];
+        uint32_t output = vector;
+        if constexpr (Vectors::kAreListed) output = vectors.outputs[vector];
+        const uint64_t place = uint64_t{output} * p.out_stride + row;
         if (p.residual != nullptr) sum += p.residual[place];
         p.out[place] = sum;
     }

@@ -72,6 +72,25 @@ struct ExpertGemvParams {
     uint32_t outputs_of_vector;  ///< Output i is of vector i / this.
 };
 
+/// expert_gemm_<format>, 256 threads: the same for many outputs, sorted by their experts. block_x
+/// counts tiles of kGemmVectors outputs of one expert, block_y tiles of kGemmRows of its rows,
+/// block_z experts; blocks behind the last output of an expert do nothing.
+struct ExpertGemmParams {
+    GemmParams gemm;          ///< out: [num_outputs][out_stride]
+    const uint32_t* outputs;  ///< [num_outputs], as sort_experts has sorted them.
+    const uint32_t* bounds;   ///< [num_experts + 1]
+    uint32_t rows_of_expert;
+    uint32_t outputs_of_vector;
+};
+
+/// sort_experts, one block of 512 threads: outputs by the expert that was chosen for them.
+struct SortExpertsParams {
+    const uint32_t* ids;  ///< [num_outputs]
+    uint32_t* outputs;    ///< [num_outputs]: those of expert 0, of expert 1, .., ascending.
+    uint32_t* bounds;     ///< [num_experts + 1]: where those of each expert begin.
+    uint32_t num_outputs, num_experts;
+};
+
 enum Gating : uint32_t { kGatingSoftmax = 0, kGatingSigmoid = 1, kGatingSoftmaxChosen = 2 };
 
 /// route_experts, 32 threads, block_x rows: the experts of each row and their weights, as

@@ -128,6 +128,28 @@ HOKKU_KERNEL(route_experts, RouteParams, 32) {
     for (uint32_t j = 0; j < p.num_used; ++j) p.weights[out + j] *= factor;
 }
 
+/// A thread for each expert.
+HOKKU_KERNEL(sort_experts, SortExpertsParams, 512) {
+    HOKKU_SHARED(uint32_t, counts, kMaxExperts);
+    wait_for_primary();
+    allow_dependents();
+    const uint32_t expert = thread_id();
+    uint32_t count = 0;
+    if (expert < p.num_experts) {
+        for (uint32_t i = 0; i < p.num_outputs; ++i) count += p.ids[i] == expert ? 1u : 0u;
+        counts[expert] = count;
+    }
+    block_barrier();
+    if (expert >= p.num_experts) return;
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < expert; ++i) place += counts[i];
+    p.bounds[expert] = place;
+    if (expert + 1 == p.num_experts) p.bounds[p.num_experts] = place + count;
+    for (uint32_t i = 0; i < p.num_outputs; ++i) {
+        if (p.ids[i] == expert) p.outputs[place++] = i;
+    }
+}
+
 HOKKU_KERNEL(combine_experts, CombineExpertsParams, 256) {
     wait_for_primary();
     allow_dependents();

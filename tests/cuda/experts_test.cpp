@@ -137,6 +137,63 @@ TEST_CASE("Experts: products with the chosen rows of every type", "[cuda]") {
     }
 }
 
+TEST_CASE("Experts: outputs are sorted by them", "[cuda][quick]") {
+    const std::vector<uint32_t> ids = {4, 0, 2, 2, 3, 1, 0, 2, 4};
+    const DeviceBuffer<uint32_t> device_ids(ids), outputs(ids.size()), bounds(7);
+    for (const emulation::Schedule& schedule : kernel_schedules()) {
+        TestDevice::get().set_schedule(schedule);
+        TestDevice::get().run("sort_experts", {.num_threads = 512},
+                              cuda::SortExpertsParams{device_ids.pointer(), outputs.pointer(),
+                                                      bounds.pointer(), 9, 6});
+        CHECK(outputs.read() == std::vector<uint32_t>{1, 6, 5, 2, 3, 7, 4, 0, 8});
+        CHECK(bounds.read() == std::vector<uint32_t>{0, 2, 3, 6, 7, 9, 9});
+    }
+}
+
+TEST_CASE("Experts: products of many outputs, of every type", "[cuda]") {
+    constexpr uint32_t kExperts = 3, kRows = 133, kCols = 512, kVectors = 70, kUsed = 2;
+    std::vector<uint32_t> ids;  // Expert 0 gets more than a tile, expert 1 a few, expert 2 none.
+    for (uint32_t i = 0; i < kVectors * kUsed; ++i) ids.push_back(i % 9 == 4 ? 1 : 0);
+    const DeviceBuffer<uint32_t> device_ids(ids), outputs(ids.size()), bounds(kExperts + 1);
+    const std::vector<float> bias = activations(kExperts * kRows, 5, 10.0f);
+    const DeviceBuffer<float> device_bias(bias);
+    TestDevice& device = TestDevice::get();
+    device.set_schedule({});
+    device.run("sort_experts", {.num_threads = 512},
+               cuda::SortExpertsParams{device_ids.pointer(), outputs.pointer(), bounds.pointer(),
+                                       kVectors * kUsed, kExperts});
+    const QuantizedBuffer x(kVectors, kCols);
+    quantize(activations(size_t{kVectors} * kCols, 3), kCols, x);
+    const std::vector<double> x_values = x.values();
+    for (const TensorType type : weight_types()) {
+        if (!cuda::can_repack(type)) continue;
+        INFO(traits_of(type).name);
+        device.set_schedule({.order = emulation::Order::random, .seed = 3});
+        const RepackedMatrix weight(type, kExperts * kRows, kCols, BlockKind::plain, 9);
+        const DeviceBuffer<float> out(kVectors * kUsed * kRows);
+        device.run(kernel_name("expert_gemm", type).c_str(),
+                   {.grid_x = 3, .grid_y = 2, .grid_z = kExperts, .num_threads = 256},
+                   cuda::ExpertGemmParams{.gemm = {.weight = weight.view(),
+                                                   .x = x.view(),
+                                                   .bias = device_bias.pointer(),
+                                                   .residual = nullptr,
+                                                   .out = out.pointer(),
+                                                   .out_stride = kRows},
+                                          .outputs = outputs.pointer(),
+                                          .bounds = bounds.pointer(),
+                                          .rows_of_expert = kRows,
+                                          .outputs_of_vector = kUsed});
+        const std::vector<float> got = out.read();
+        for (size_t i = 0; i < got.size(); ++i) {
+            const size_t row = ids[i / kRows] * kRows + i % kRows;
+            Product exact = exact_product(weight.values().data() + row * kCols,
+                                          x_values.data() + i / kRows / kUsed * kCols, kCols);
+            exact.add(bias[row], 10.0);
+            REQUIRE(std::abs(double{got[i]} - exact.sum) <= 1e-6 * exact.magnitude);
+        }
+    }
+}
+
 TEST_CASE("Experts: their weighted sum is added to the residual", "[cuda][quick]") {
     const uint32_t n = 300, num_rows = 2, num_used = 3;
     const std::vector<float> y = activations(num_rows * num_used * n, 1);
