@@ -49,6 +49,7 @@ Result<void> Generation::prepare() {
     result_.seed = chooser.seed();
     chooser_.emplace(std::move(chooser));
     if (events_.on_token) logprobs_.emplace(info.num_vocab);
+    if (request_.prompt_lookup && loaded.max_guesses > 0) lookup_.emplace();
     return {};
 }
 
@@ -73,6 +74,9 @@ void Generation::set_prompt(std::vector<TokenId> prompt) {
     prompt_ = std::move(prompt);
     num_replayed_ = 0;
     is_prompt_new_ = true;
+    guess_ = {};
+    num_guessed_ = 0;
+    if (lookup_) lookup_->reset(prompt_, size_t{session_.loaded.info.context_tokens} + 1);
 }
 
 /// So that decoding does not allocate.
@@ -146,29 +150,76 @@ uint32_t Generation::num_pending() const {
 }
 
 // Drawn tokens that are evaluated again go through in such numbers as round like single ones.
-Generation::Next Generation::next(uint32_t max_tokens) const {
+Generation::Next Generation::next(uint32_t max_tokens, bool may_guess) {
+    guess_ = {};
+    num_guessed_ = 0;
+    step_start_ = may_guess ? Clock::now() : Clock::time_point();
     if (!is_prefilling()) {
         const auto rest = tail().subspan(sequence_.length() - prompt_.size());
+        if (rest.size() == 1 && may_guess && lookup_ && !summary_) {
+            const auto tokens = make_guesses(max_tokens, rest.front());
+            return {tokens, num_guessed_ + 1, num_guessed_};
+        }
         const size_t count =
             std::min({rest.size(), size_t{max_tokens}, size_t{session_.loaded.max_decode_rows}});
-        return {rest.first(count), count == rest.size()};
+        return {rest.first(count), count == rest.size() ? 1u : 0u};
     }
     const auto rest = std::span<const TokenId>(prompt_).subspan(sequence_.length());
-    if (rest.size() <= max_tokens) return {rest, tail().empty()};
+    if (rest.size() <= max_tokens) return {rest, tail().empty() ? 1u : 0u};
     const size_t left_over = rest.size() - max_tokens;
     const size_t least = session_.loaded.least_prefill_rows;
-    return {rest.first(max_tokens - (left_over < least ? least - left_over : 0)), false};
+    return {rest.first(max_tokens - (left_over < least ? least - left_over : 0))};
+}
+
+/// The last token, and behind it as many guesses as are worth it. What is guessed but not worth
+/// evaluating is compared with what comes all the same.
+std::span<const TokenId> Generation::make_guesses(size_t max_tokens, TokenId last) {
+    step_tokens_[0] = last;
+    const auto guesses = std::span(step_tokens_).subspan(1);
+    guess_ = lookup_->guess(guesses);
+    if (guess_.num_tokens > 0) {
+        const size_t most = std::min(
+            {size_t{session_.loaded.max_guesses}, max_tokens - 1, num_room() - 1, num_left() - 1});
+        const size_t count = guess_budget_.worth(guess_.match_length, most);
+        const auto num_rows = static_cast<uint32_t>(count + 1);
+        if (session_.kv.can_append(sequence_, num_rows))
+            num_guessed_ = static_cast<uint32_t>(count);
+    }
+    return std::span(step_tokens_).first(num_guessed_ + 1);
 }
 
 Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits) {
-    result_.stats.forward_tokens += num_rows;
+    const uint32_t num_known = num_rows - num_guessed_;
+    result_.stats.forward_tokens += num_known;
+    result_.stats.guessed_tokens += num_guessed_;
+    const bool is_timed = step_start_ != Clock::time_point() && session_.loaded.are_guesses_timed;
+    if (lookup_ && has_tokens() && num_known == 1 && is_timed)
+        guess_budget_.note_step(num_rows, seconds_between(step_start_, Clock::now()));
     is_prompt_new_ = false;
     if (!has_tokens() && !summary_)
         HOKKU_CHECK(call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens));
     if (logits.empty()) return {};
     assert(num_pending() == 0 && "the position of the next token follows from what is stored");
     if (summary_) return accept_summary_token(logits);
-    return accept_token(logits);
+    return accept_rows(logits);
+}
+
+Result<void> Generation::accept_rows(std::span<const float> logits) {
+    const size_t num_vocab = session_.loaded.info.num_vocab;
+    for (size_t row = 0;; ++row) {
+        const Guess guess = guess_;  // gone when there is a new prompt
+        HOKKU_CHECK(accept_token(logits.subspan(row * num_vocab, num_vocab)));
+        if (is_prompt_new_ || is_summarising() || guess.num_tokens <= row) return {};
+        const TokenId guessed = step_tokens_[row + 1];
+        const bool was_right = result_.tokens.back() == guessed;
+        if (row == 0 || row < num_guessed_) guess_budget_.note_guess(guess.match_length, was_right);
+        if (!was_right || row >= num_guessed_) return {};
+        ++result_.stats.right_guesses;
+        if (is_finished_) return {};
+        // Its keys and values are stored already.
+        session_.kv.append(sequence_, std::span(&guessed, 1));
+        ++result_.stats.forward_tokens;
+    }
 }
 
 Result<TokenId> Generation::choose_token(std::span<const float> logits,
@@ -184,6 +235,7 @@ Result<void> Generation::accept_token(std::span<const float> logits) {
     last_token_ = Clock::now();
     if (result_.tokens.empty()) first_token_ = last_token_;
     result_.tokens.push_back(token);
+    if (lookup_) lookup_->push(token);
     result_.stats.generated_tokens = static_cast<uint32_t>(result_.tokens.size());
     HOKKU_CHECK(report_token(logits, token));
 

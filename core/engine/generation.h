@@ -3,6 +3,7 @@
 // and takes the logits; it does not run the backend itself, so that a scheduler may run several.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "engine/model_session.h"
+#include "engine/prompt_lookup.h"
 #include "engine/reply_reader.h"
 #include "engine/token_chooser.h"
 #include "engine/turn_window.h"
@@ -49,14 +51,19 @@ class Generation {
     /// a request that differs in its seed alone. Without a block for its copy it is suspended.
     Result<void> join(const Generation& leader, std::span<const float> logits);
 
+    /// To be evaluated, and the logits of so many last ones are wanted. The last of them may be
+    /// guesses of tokens that are not drawn yet (StepSlice).
     struct Next {
         std::span<const TokenId> tokens;
-        bool wants_logits = false;  ///< Of the last token.
+        uint32_t num_logit_rows = 0;
+        uint32_t num_guessed = 0;
     };
-    /// At most `max_tokens` tokens to be evaluated. Of a prompt longer than that it needs room for
-    /// two of the least prefill steps.
-    [[nodiscard]] Next next(uint32_t max_tokens) const;
-    /// Goes on after a step that evaluated what next() gave; logits [num_vocab] if wanted.
+    /// At most `max_tokens` tokens. Of a prompt longer than that it needs room for two of the least
+    /// prefill steps. The span is valid until the next call.
+    [[nodiscard]] Next next(uint32_t max_tokens, bool may_guess = false);
+    /// Goes on after a step that evaluated what next() gave; logits [num_logit_rows, num_vocab].
+    /// Each row's token is drawn as if there were no guesses; the first that is not as guessed is
+    /// the last of the step. The text is the same with guesses and without.
     Result<void> accept(uint32_t num_rows, std::span<const float> logits);
     /// Ends it; cancelled is a reason of its own, any other code is reported. The text is kept.
     void fail(Error error);
@@ -96,6 +103,8 @@ class Generation {
     void reserve_memory();
     /// What was drawn behind prompt_.
     [[nodiscard]] std::span<const TokenId> tail() const;
+    [[nodiscard]] std::span<const TokenId> make_guesses(size_t max_tokens, TokenId last);
+    Result<void> accept_rows(std::span<const float> logits);
     Result<void> accept_token(std::span<const float> logits);
     Result<TokenId> choose_token(std::span<const float> logits, std::optional<TokenId> forced);
     Result<void> report_token(std::span<const float> logits, TokenId token);
@@ -134,6 +143,14 @@ class Generation {
     std::optional<LogprobReader> logprobs_;
     std::optional<ReplyReader> reply_;
     TokenLogprob token_event_;  ///< Reused for each token.
+
+    std::optional<PromptLookup> lookup_;  ///< Unless guessing is off.
+    GuessBudget guess_budget_;
+    Guess guess_;  ///< Made before the step in work.
+    /// The last token and the guesses behind it.
+    std::array<TokenId, GuessBudget::kMostGuesses + 1> step_tokens_{};
+    uint32_t num_guessed_ = 0;  ///< Of the guesses, those that are evaluated.
+    Clock::time_point step_start_;
 
     std::optional<TurnWindow> window_;  ///< Where turns may be dropped.
     std::optional<Summary> summary_;    ///< While it is being written.

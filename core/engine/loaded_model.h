@@ -34,6 +34,11 @@ struct LoadedModel {
     /// Up to so many rows of one sequence round as single rows do. Less than least_prefill_rows,
     /// or 1.
     uint32_t max_decode_rows = 1;
+    /// Tokens that a step may guess ahead. Less than max_decode_rows and max_step_logits.
+    uint32_t max_guesses = 0;
+    /// How many guesses pay is judged by the time that steps take; else by a rule of thumb, so that
+    /// the same steps can be taken again.
+    bool are_guesses_timed = true;
     bool is_exact = false;  ///< Loaded so.
     /// Whether a page of the weights could not be read: every step fails then. May be empty.
     std::function<bool()> has_read_fault;

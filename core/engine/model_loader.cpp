@@ -220,6 +220,7 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_CHECK(control.report(0.92));
         loaded.max_step_logits = kMaxStepLogits;
         loaded.max_decode_rows = kDecodeRows;
+        loaded.max_guesses = kDecodeRows - 1;
         loaded.is_exact = options.exact;
         loaded.least_prefill_rows = kLeastPrefillRows;
         // The kernels are known only once a backend is there, so they are asked for by name.

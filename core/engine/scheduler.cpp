@@ -37,6 +37,10 @@ struct Scheduler::Entry {
         return generation.has_tokens() && generation.num_pending() == 1;
     }
 
+    [[nodiscard]] StepSlice slice() {
+        return {&generation.sequence(), next.tokens, next.num_logit_rows, next.num_guessed};
+    }
+
     GenerationJob job;
     Generation generation;
     uint64_t arrival;
@@ -186,8 +190,7 @@ void Scheduler::plan() {
         for (const auto& entry : active_) {
             if (entry->num_rows == 0 || (entry->num_rows <= few) != is_few) continue;
             planned_.push_back(entry.get());
-            slices_.push_back({&entry->generation.sequence(), entry->next.tokens,
-                               entry->next.wants_logits ? 1u : 0u});
+            slices_.push_back(entry->slice());
         }
     }
 }
@@ -198,14 +201,14 @@ void Scheduler::give_rows() {
                                           [](const auto& entry) { return entry->is_decoding(); });
     uint32_t budget = has_decoding ? mixed_rows_ : session_.loaded.max_step_tokens;
     for (auto& entry : active_) {
-        const Generation& generation = entry->generation;
+        Generation& generation = entry->generation;
         const bool is_prefilling = generation.is_prefilling();
         const uint32_t free_rows = is_prefilling ? 0 : 1;
         const uint32_t most = budget + free_rows;
         // Too little for a piece of a prompt.
         const bool must_wait = is_prefilling && generation.num_pending() > most &&
                                most < 2 * session_.loaded.least_prefill_rows;
-        entry->next = must_wait ? Generation::Next{} : generation.next(most);
+        entry->next = must_wait ? Generation::Next{} : generation.next(most, active_.size() == 1);
         entry->num_rows = static_cast<uint32_t>(entry->next.tokens.size());
         budget -= entry->num_rows - std::min(entry->num_rows, free_rows);
     }
@@ -248,8 +251,26 @@ void Scheduler::run() {
         error = no_memory();
     }
     if (error->code == ErrorCode::cancelled && step_stop_.stop_requested()) return;
+    if (error->code == ErrorCode::numeric && has_guesses()) return run_without_guesses();
     if (error->code == ErrorCode::numeric && planned_.size() > 1) return run_one_by_one();
     for (Entry* entry : planned_) attempt(*entry, [&]() -> Result<void> { return *error; });
+}
+
+bool Scheduler::has_guesses() const {
+    return std::any_of(planned_.begin(), planned_.end(),
+                       [](const Entry* entry) { return entry->next.num_guessed > 0; });
+}
+
+/// What would not have been drawn must not end a text.
+void Scheduler::run_without_guesses() {
+    for (size_t i = 0; i < planned_.size(); ++i) {
+        Entry& entry = *planned_[i];
+        if (entry.next.num_guessed == 0) continue;
+        entry.next = entry.generation.next(1);
+        entry.num_rows = 1;
+        slices_[i] = entry.slice();
+    }
+    run();
 }
 
 /// Finds out which sequence a step has failed for.
@@ -268,7 +289,7 @@ void Scheduler::run_one_by_one() {
 void Scheduler::take_logits(std::span<Entry* const> entries, std::span<const float> logits) {
     const size_t num_vocab = session_.loaded.info.num_vocab;
     for (Entry* entry : entries) {
-        const size_t count = entry->next.wants_logits ? num_vocab : 0;
+        const size_t count = entry->next.num_logit_rows * num_vocab;
         const auto own = logits.first(count);
         logits = logits.subspan(count);
         const size_t num_held = entry->generation.sequence().blocks().size();

@@ -77,6 +77,8 @@ class Scheduler {
     void make_room(Entry& entry);
     void take_logits(std::span<Entry* const> entries, std::span<const float> logits);
     void start_followers(Entry& leader, std::span<const float> logits);
+    [[nodiscard]] bool has_guesses() const;
+    void run_without_guesses();
     void run_one_by_one();
     template <class Work>
     void attempt(Entry& entry, Work&& work);

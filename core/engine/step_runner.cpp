@@ -66,7 +66,8 @@ Result<std::span<const float>> StepRunner::run_slices(std::span<const StepSlice>
                      "a part of the model file can no longer be read: it has shrunk or its medium "
                      "failed",
                      "model file", "the file as it was when it was loaded"};
-    for (const StepSlice& slice : slices) cache_.append(*slice.sequence, slice.tokens);
+    for (const StepSlice& slice : slices)
+        cache_.append(*slice.sequence, slice.tokens.first(slice.tokens.size() - slice.num_guessed));
     return logits;
 }
 

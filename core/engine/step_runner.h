@@ -29,6 +29,9 @@ struct StepSlice {
     Sequence* sequence = nullptr;
     std::span<const int32_t> tokens;  ///< They follow those stored; one or more.
     uint32_t num_logit_rows = 0;      ///< Logits of this many last tokens are wanted.
+    /// So many last tokens are guesses: not noted as stored. Whoever keeps them appends them to the
+    /// sequence, for which room is reserved; what is behind that will be written over.
+    uint32_t num_guessed = 0;
 };
 
 /// What a step may have, over all its sequences.

@@ -189,6 +189,8 @@ class FakeLoader : public ModelLoader {
         loaded.max_step_logits = control_->max_step_logits;
         loaded.least_prefill_rows = control_->least_prefill_rows;
         loaded.max_decode_rows = control_->max_decode_rows;
+        loaded.max_guesses = control_->max_guesses;
+        loaded.are_guesses_timed = false;
         loaded.max_sequences = control_->max_sequences;
         loaded.backend = std::make_unique<FakeBackend>(control_, loaded.num_kv_blocks);
         return {};
@@ -199,6 +201,15 @@ class FakeLoader : public ModelLoader {
 };
 
 }  // namespace
+
+void repetitive_logits(std::span<const int32_t> history, std::span<float> logits) {
+    std::fill(logits.begin(), logits.end(), -20.0f);
+    const int32_t last = history.empty() ? 0 : history.back();
+    const int32_t before = history.size() < 2 ? 0 : history[history.size() - 2];
+    logits[static_cast<size_t>('a' + (last * 7 + before) % 9)] = 5.0f;
+    logits[static_cast<size_t>('a' + (last + 3) % 9)] = 3.0f;
+    logits[static_cast<size_t>('a' + (before + 5) % 9)] += 1.0f;
+}
 
 void fake_logits(std::span<const int32_t> history, std::span<float> logits) {
     uint64_t state = 0x1234567u;

@@ -36,6 +36,8 @@ using Script = std::function<void(std::span<const int32_t> history, std::span<fl
 /// Pseudo-random logits that depend on every token of the history and its place. End tokens are
 /// unlikely.
 void fake_logits(std::span<const int32_t> history, std::span<float> logits);
+/// Logits of nine letters that depend on the last two tokens alone: texts repeat and part again.
+void repetitive_logits(std::span<const int32_t> history, std::span<float> logits);
 /// Greedy continuation by fake_logits(), worked out without any cache.
 std::vector<TokenId> expected_greedy(std::vector<TokenId> history, size_t count);
 /// A script that answers with `text` (byte by byte) and the end token after the last prompt
@@ -52,6 +54,7 @@ struct FakeControl {
     uint32_t max_step_tokens = 16;
     uint32_t max_step_logits = 4;
     uint32_t least_prefill_rows = 1, max_decode_rows = 1;
+    uint32_t max_guesses = 0;  ///< How many pay is not judged by time.
     uint32_t max_sequences = 4;
     bool add_bos = true;
     std::string chat_template;

@@ -17,13 +17,13 @@ namespace {
 using Tokens = std::vector<TokenId>;
 
 /// The tokens that a request gives, worked out one by one from the whole text.
-Tokens plain_generation(const GenerationRequest& request, size_t count) {
+Tokens plain_generation(const GenerationRequest& request, size_t count, const Script& script) {
     Tokens history = *request.tokens, generated;
     Sampler sampler = Sampler::create(request.sampling, fake_token::num_vocab, 10'000).value();
     for (const TokenId token : history) sampler.accept(token);
     std::vector<float> logits(fake_token::num_vocab);
     while (generated.size() < count) {
-        fake_logits(history, logits);
+        script(history, logits);
         generated.push_back(sampler.sample(logits).value());
         sampler.accept(generated.back());
         history.push_back(generated.back());
@@ -33,6 +33,7 @@ Tokens plain_generation(const GenerationRequest& request, size_t count) {
 
 struct Counts {
     uint64_t cancelled = 0, failed = 0, whole = 0, forward = 0, cached = 0, followers = 0;
+    uint64_t guessed = 0, right = 0;
 };
 
 class RandomRun {
@@ -140,7 +141,7 @@ class RandomRun {
         REQUIRE(found != jobs_.end());  // once
         jobs_.erase(found);
         const size_t count = result.tokens.size(), prompt = job->request.tokens->size();
-        REQUIRE(result.tokens == plain_generation(job->request, count));
+        REQUIRE(result.tokens == plain_generation(job->request, count, control_->script));
         switch (result.reason) {
             case StopReason::cancelled:
                 REQUIRE(job->stop.stop_requested());
@@ -161,14 +162,18 @@ class RandomRun {
         }
         counts.forward += result.stats.forward_tokens;
         counts.cached += result.stats.cached_tokens;
+        counts.guessed += result.stats.guessed_tokens;
+        counts.right += result.stats.right_guesses;
         texts_.push_back(job->history);
     }
 
-    // What a row attends to is the start of the text of one of the generations.
+    // What a row attends to is the start of the text of one of the generations, and guesses.
     void check_read(std::span<const int32_t> history) {
         const bool is_known = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
-            return history.size() <= job->history.size() &&
-                   std::equal(history.begin(), history.end(), job->history.begin());
+            const size_t known = std::min(history.size(), job->history.size());
+            return history.size() <= job->history.size() + control_->max_guesses &&
+                   std::equal(history.begin(), history.begin() + static_cast<ptrdiff_t>(known),
+                              job->history.begin());
         });
         REQUIRE(is_known);
     }
@@ -194,6 +199,9 @@ std::shared_ptr<FakeControl> make_control(uint32_t seed) {
     control->max_sequences = 1 + seed % 4;
     control->least_prefill_rows = 1 + seed % 3 * 5;
     control->max_decode_rows = 1 + seed % 3 * 2;
+    control->max_guesses = control->max_decode_rows - 1;
+    control->max_step_logits = std::max(control->max_sequences, control->max_decode_rows);
+    if (seed % 2 == 1) control->script = repetitive_logits;
     control->max_step_tokens = 24 + seed % 7 * 16;
     return control;
 }
@@ -210,7 +218,12 @@ TEST_CASE("Scheduler: random use of a small pool never mixes generations", "[eng
         num_preemptions += run.num_preemptions();
         counts.whole += run.counts.whole;
         counts.cached += run.counts.cached;
+        counts.guessed += run.counts.guessed;
+        counts.right += run.counts.right;
     }
+    CAPTURE(counts.guessed, counts.right);
+    CHECK(counts.right > 100);
+    CHECK(counts.guessed > counts.right);
     CHECK(num_preemptions > 20);
     CHECK(counts.whole > 20);
     CHECK(counts.cached > 1000);

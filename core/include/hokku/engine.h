@@ -125,6 +125,9 @@ struct GenerationRequest {
     bool keep_special = false;        ///< Control tokens appear in the text.
     bool ignore_end = false;          ///< End-of-generation tokens do not end it (benchmarks).
     bool reuse_cached_prefix = true;  ///< false evaluates the whole prompt again.
+    /// Tokens that followed the same ones before are evaluated ahead where that pays, and kept if
+    /// they are what would have been drawn anyway: the text is the same, sooner.
+    bool prompt_lookup = true;
 };
 
 struct TokenLogprob {
@@ -136,8 +139,11 @@ struct TokenLogprob {
 struct GenerationStats {
     uint32_t prompt_tokens = 0;   ///< Tokens of the prompt.
     uint32_t cached_tokens = 0;   ///< Of these, taken from the KV cache.
-    uint32_t forward_tokens = 0;  ///< Tokens that went through the model, prefill and decode.
+    /// Tokens of the text that went through the model, prefill and decode.
+    uint32_t forward_tokens = 0;
     uint32_t generated_tokens = 0;
+    uint32_t guessed_tokens = 0;  ///< Evaluated ahead.
+    uint32_t right_guesses = 0;   ///< Of these, drawn.
     double prefill_tok_s = 0;   ///< Prompt tokens evaluated (not the cached ones) by time.
     double decode_tok_s = 0;    ///< Tokens after the first by time; 0 when there is none.
     double ttft_ms = 0;         ///< Request to first text-bearing token.
