@@ -25,6 +25,7 @@ struct ChatOptions {
     uint32_t max_tokens = 0;
     std::optional<uint32_t> thought_budget;
     Overflow overflow = Overflow::drop_oldest;
+    bool prompt_lookup = true;
 };
 
 constexpr std::string_view kHelp =
@@ -66,6 +67,7 @@ class Chat {
           max_tokens_(options.max_tokens),
           thought_budget_(options.thought_budget),
           overflow_(options.overflow),
+          prompt_lookup_(options.prompt_lookup),
           session_(session),
           is_interactive_(is_interactive) {
         conversation_.system = options.system;
@@ -157,6 +159,7 @@ class Chat {
         request.max_tokens = max_tokens_;
         request.thought_budget_tokens = thought_budget_;
         request.overflow = overflow_;
+        request.prompt_lookup = prompt_lookup_;
         return request;
     }
 
@@ -202,6 +205,7 @@ class Chat {
     uint32_t max_tokens_;
     std::optional<uint32_t> thought_budget_;
     Overflow overflow_;
+    bool prompt_lookup_;
     const Session* session_;  // null: nothing is kept
     Conversation conversation_;
     bool is_changed_ = false;  // since it was resumed
@@ -303,6 +307,7 @@ void add_chat(CLI::App& app, Action& chosen) {
     command->add_option("--system", options->system, "The system message")->type_name("TEXT");
     command->add_option("--first", options->first, "Answer this message first")->type_name("TEXT");
     add_thought_budget(command, options->thought_budget);
+    add_prompt_lookup(command, options->prompt_lookup);
     command
         ->add_option("-n,--max-tokens", options->max_tokens,
                      "Most tokens of an answer; 0: until the context is full")

@@ -57,7 +57,9 @@ Json continuation_json(const Continuation& continuation, const Tokenizer* tokeni
                      {"ttft_ms", stats.ttft_ms},
                      {"peak_memory_mb", stats.peak_memory_mb},
                      {"cached_tokens", stats.cached_tokens},
-                     {"generated_tokens", stats.generated_tokens}};
+                     {"generated_tokens", stats.generated_tokens},
+                     {"guessed_tokens", stats.guessed_tokens},
+                     {"right_guesses", stats.right_guesses}};
     return json;
 }
 

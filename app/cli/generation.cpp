@@ -115,6 +115,11 @@ void add_thought_budget(CLI::App* command, std::optional<uint32_t>& budget) {
         ->transform(is_whole(0, kMostUint32));
 }
 
+void add_prompt_lookup(CLI::App* command, bool& prompt_lookup) {
+    command->add_flag("!--no-prompt-lookup", prompt_lookup,
+                      "Do not guess repeated text ahead; the answer is the same, later");
+}
+
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,
                                     const std::string& before) {
     auto all = generate_several_to_stdout(loaded, std::move(request),

@@ -19,6 +19,8 @@ namespace hokku::cli {
 
 /// Declares --thought-budget.
 void add_thought_budget(CLI::App* command, std::optional<uint32_t>& budget);
+/// Declares --no-prompt-lookup.
+void add_prompt_lookup(CLI::App* command, bool& prompt_lookup);
 
 /// Runs to its end. `stream`: text goes to stdout as it comes, after `before`; thoughts are shown
 /// on stderr, where that is a terminal.

@@ -44,6 +44,7 @@ struct RunOptions {
     Overflow overflow = Overflow::stop;
     bool raw = false, parse_special = false, json = false;
     bool prompt_cache_ro = false;
+    bool prompt_lookup = true;
 };
 
 /// Tools with a name each, which no other has.
@@ -92,6 +93,7 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     request.constraints = std::move(*constraints);
     request.max_tokens = options.max_tokens;
     request.overflow = options.overflow;
+    request.prompt_lookup = options.prompt_lookup;
     if (std::find(options.stop.begin(), options.stop.end(), "") != options.stop.end()) {
         return Error{ErrorCode::bad_argument, "the text to stop at is empty", "--stop", "text"};
     }
@@ -324,6 +326,7 @@ void add_run(CLI::App& app, Action& chosen) {
                      "Tools that the model may call: a JSON array; - is stdin")
         ->type_name("FILE");
     add_thought_budget(command, options->thought_budget);
+    add_prompt_lookup(command, options->prompt_lookup);
     command->add_flag("--raw", options->raw,
                       "Continue the text as it is, without the model's chat template");
     command->add_flag("--parse-special", options->parse_special,

@@ -310,3 +310,35 @@ TEST_CASE("Engine: a seed gives the same text alone, beside others and after wai
         }
     }
 }
+
+TEST_CASE("Engine: guesses ahead leave each model's text as it is", "[engine][model]") {
+    const std::string code =
+        "def area(width, height):\n    return width * height\n\n"
+        "def volume(width, height, depth):\n    return width * height * depth\n\n"
+        "def perimeter(width, height):\n    return 2 * (width + height)\n";
+    for (const char* name : kModels) {
+        CAPTURE(name);
+        const auto engine = load_engine(name);
+        if (!engine) return;
+        uint32_t num_right = 0, num_guessed = 0;
+        for (const bool is_drawn : {false, true}) {
+            CAPTURE(is_drawn);
+            GenerationRequest request;
+            request.raw_text = code + "\n# The same code once more:\n\n";
+            request.max_tokens = 150;
+            request.sampling.temperature = is_drawn ? 0.8f : 0.0f;
+            request.sampling.seed = 3;
+            const GenerationResult guessed = engine->generate(request).wait();
+            request.prompt_lookup = false;
+            const GenerationResult plain = engine->generate(request).wait();
+            REQUIRE(plain.reason != StopReason::failed);
+            CHECK(guessed.tokens == plain.tokens);
+            CHECK(guessed.text == plain.text);
+            CHECK(plain.stats.guessed_tokens == 0);
+            num_right += guessed.stats.right_guesses;
+            num_guessed += guessed.stats.guessed_tokens;
+        }
+        CHECK(num_right > 0);
+        std::cout << name << ": " << num_right << " of " << num_guessed << " guesses were right\n";
+    }
+}
