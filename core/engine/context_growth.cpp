@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 
 #include "base/try.h"
+#include "engine/memory_plan.h"
 
 namespace hokku {
 namespace {
-
-uint32_t num_blocks_for(uint64_t tokens) {
-    return static_cast<uint32_t>((tokens - 1) / kKvBlockTokens + 2);
-}
 
 /// Of all ranks: those that share a KV head have it each.
 uint64_t pool_block_bytes(const LoadedModel& loaded) {
@@ -53,10 +51,9 @@ Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
             fmt::format("the context cannot grow: the model goes up to {} tokens", longest),
             info.context_tokens);
     if (memory.available_bytes > 0) {
-        // The old pool is there until it is copied. A twentieth stays free, as when loading.
-        const uint64_t budget = memory.available_bytes - memory.available_bytes / 20;
-        const uint64_t fitting = budget / pool_block_bytes(loaded);
-        if (fitting < num_blocks_for(wanted))
+        // The old pool is there until it is copied.
+        const uint64_t fitting = memory_budget(memory.available_bytes) / pool_block_bytes(loaded);
+        if (fitting < num_kv_blocks_for(wanted, kKvBlockTokens))
             wanted = fitting < 2 ? 0 : (fitting - 1) * kKvBlockTokens;
         if (wanted <= info.context_tokens || wanted < least_tokens)
             return cannot_grow(
@@ -64,11 +61,16 @@ Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
                             memory.available_bytes >> 20),
                 info.context_tokens);
     }
-    const uint32_t num_blocks = num_blocks_for(wanted);
+    const auto num_blocks = static_cast<uint32_t>(num_kv_blocks_for(wanted, kKvBlockTokens));
     // All memory first: the pool and the bookkeeping grow together or not at all.
-    session.kv.prepare_growth(num_blocks);
-    HOKKU_CHECK(loaded.backend->grow_kv(num_blocks));
-    session.kv.grow(num_blocks);
+    try {
+        session.kv.prepare_growth(num_blocks);
+        HOKKU_CHECK(loaded.backend->grow_kv(num_blocks));
+        session.kv.grow(num_blocks);
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::out_of_memory, "the system has no memory for a longer context",
+                     "context", fmt::format("{} tokens, as it is", info.context_tokens)};
+    }
     loaded.num_kv_blocks = num_blocks;
     info.context_tokens = static_cast<uint32_t>(wanted);
     info.kv_bytes = loaded.backend->info().kv_bytes;

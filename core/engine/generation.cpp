@@ -134,6 +134,7 @@ Result<void> Generation::join(const Generation& leader, std::span<const float> l
     if (forked.ok()) sequence_ = std::move(forked).value();
     is_prompt_new_ = false;
     window_ = leader.window_;
+    if (window_) window_->set_stop(stop_);
     is_stuck_ = leader.is_stuck_;
     if (leader.result_.dropped) HOKKU_CHECK(report_dropped());
     is_opened_ = true;

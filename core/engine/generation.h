@@ -71,6 +71,8 @@ class Generation {
     [[nodiscard]] bool is_finished() const { return is_finished_; }
     /// The prompt is being evaluated, for the first time or again.
     [[nodiscard]] bool is_prefilling() const { return sequence_.length() < prompt_.size(); }
+    /// The first token of the answer comes from the logits of the step in work.
+    [[nodiscard]] bool is_at_prompt_end() const { return !has_tokens() && !is_summarising(); }
     /// A token has been drawn.
     [[nodiscard]] bool has_tokens() const { return !result_.tokens.empty(); }
     [[nodiscard]] Sequence& sequence() { return sequence_; }

@@ -16,7 +16,7 @@ double in_mib(uint64_t bytes) {
 ContextPlan plan_of(const ContextRequest& request, uint32_t tokens) {
     ContextPlan plan;
     plan.context_tokens = tokens;
-    plan.num_kv_blocks = (tokens - 1) / request.block_tokens + 2;
+    plan.num_kv_blocks = static_cast<uint32_t>(num_kv_blocks_for(tokens, request.block_tokens));
     plan.kv_bytes = request.kv_block_bytes > UINT64_MAX / plan.num_kv_blocks
                         ? UINT64_MAX
                         : plan.num_kv_blocks * request.kv_block_bytes;
@@ -32,6 +32,14 @@ uint32_t tokens_within(const ContextRequest& request, uint64_t budget) {
 }
 
 }  // namespace
+
+uint64_t num_kv_blocks_for(uint64_t tokens, uint32_t block_tokens) {
+    return (tokens - 1) / block_tokens + 2;
+}
+
+uint64_t memory_budget(uint64_t available_bytes) {
+    return available_bytes - available_bytes / 20;
+}
 
 Result<ContextPlan> plan_context(const ContextRequest& request, const SystemMemory& memory) {
     const uint32_t limit =
@@ -50,8 +58,7 @@ Result<ContextPlan> plan_context(const ContextRequest& request, const SystemMemo
     plan.warning = std::move(warning);
     if (memory.available_bytes == 0) return plan;  // unknown: the allocation will tell
 
-    // A twentieth stays free for the rest of the process and for the system.
-    uint64_t budget = memory.available_bytes - memory.available_bytes / 20;
+    uint64_t budget = memory_budget(memory.available_bytes);
     if (!request.is_weights_mapped) budget -= std::min(budget, request.weight_bytes);
     if (is_chosen_here) {
         // Mapped weights may be dropped and read again, but that is slow: leave them room, yet

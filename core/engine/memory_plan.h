@@ -15,6 +15,12 @@ namespace hokku {
 inline constexpr uint32_t kDefaultContextTokens = 4096;
 inline constexpr uint32_t kSmallestContextTokens = 256;  ///< That the engine chooses by itself.
 
+/// Blocks for so many tokens, one or more: one more than they need, room for a copy.
+uint64_t num_kv_blocks_for(uint64_t tokens, uint32_t block_tokens);
+/// Of the memory that is available: a twentieth stays free for the rest of the process and for the
+/// system.
+uint64_t memory_budget(uint64_t available_bytes);
+
 struct ContextRequest {
     std::optional<uint32_t> context_tokens = std::nullopt;  ///< As in LoadOptions.
     uint32_t trained_context = 0;                           ///< The model's own limit; 0: unknown.

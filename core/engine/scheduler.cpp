@@ -26,6 +26,28 @@ struct Scheduler::Entry {
         : job(std::move(given)),
           generation(session, job.request, job.events, job.submitted, job.stop),
           arrival(number) {}
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    /// Whoever waits is told, even of one that is lost for want of memory.
+    ~Entry() {
+        if (!job.on_done) return;
+        GenerationResult lost = generation.take_result();
+        lost.reason = StopReason::failed;
+        lost.error = no_memory();
+        tell(std::move(lost));
+    }
+
+    /// Ends it: events and what they hold are gone before anybody who waits goes on.
+    void tell(GenerationResult result) {
+        try {
+            if (job.events.on_finished) job.events.on_finished(result);
+        } catch (...) {  // there is nobody left to tell
+        }
+        on_stop.reset();
+        const auto on_done = std::exchange(job.on_done, nullptr);
+        job.events = {};
+        if (on_done) on_done(std::move(result));
+    }
 
     /// Passes the wish of one generation's owner on to the step in work.
     struct StopStep {
@@ -34,7 +56,7 @@ struct Scheduler::Entry {
     };
 
     [[nodiscard]] bool is_decoding() const {
-        return generation.has_tokens() && generation.num_pending() == 1;
+        return !generation.is_prefilling() && generation.num_pending() == 1;
     }
 
     [[nodiscard]] StepSlice slice() {
@@ -80,11 +102,25 @@ void Scheduler::submit_group(std::vector<GenerationJob> jobs) {
 }
 
 void Scheduler::step() {
-    end_cancelled();
-    admit();
-    plan();
-    if (!planned_.empty()) run();
-    sweep();
+    try {
+        end_cancelled();
+        admit();
+        plan();
+        if (!planned_.empty()) run();
+        sweep();
+    } catch (const std::exception&) {  // no memory for the lists themselves
+        fail_all();
+    }
+}
+
+void Scheduler::fail_all() {
+    planned_.clear();
+    slices_.clear();
+    EntryList lost;
+    for (EntryList* list : {&active_, &waiting_}) {
+        std::swap(lost, *list);
+        lost.clear();  // each tells its owner
+    }
 }
 
 /// Whatever goes wrong in the work for one generation ends that one alone.
@@ -275,14 +311,19 @@ void Scheduler::run_without_guesses() {
 
 /// Finds out which sequence a step has failed for.
 void Scheduler::run_one_by_one() {
+    bool is_stopped = false;
     for (size_t i = 0; i < planned_.size(); ++i) {
         attempt(*planned_[i], [&]() -> Result<void> {
-            HOKKU_TRY(const auto logits,
-                      session_.runner.run_several(std::span(slices_).subspan(i, 1),
-                                                  step_stop_.get_token()));
-            take_logits(std::span(planned_).subspan(i, 1), logits);
-            return {};
+            const auto logits = session_.runner.run_several(std::span(slices_).subspan(i, 1),
+                                                            step_stop_.get_token());
+            if (logits.ok()) {
+                take_logits(std::span(planned_).subspan(i, 1), *logits);
+                return {};
+            }
+            is_stopped = logits.error().code == ErrorCode::cancelled && step_stop_.stop_requested();
+            return is_stopped ? Result<void>() : logits.error();
         });
+        if (is_stopped) return;  // the rest is for the next step
     }
 }
 
@@ -292,6 +333,10 @@ void Scheduler::take_logits(std::span<Entry* const> entries, std::span<const flo
         const size_t count = entry->next.num_logit_rows * num_vocab;
         const auto own = logits.first(count);
         logits = logits.subspan(count);
+        // Before the leader goes on, which may change its prompt. A summary comes before the prompt
+        // that they share.
+        if (count > 0 && !entry->followers.empty() && entry->generation.is_at_prompt_end())
+            start_followers(*entry, own);
         const size_t num_held = entry->generation.sequence().blocks().size();
         const uint32_t num_blocks = session_.kv.num_blocks();
         attempt(*entry, [&] { return entry->generation.accept(entry->num_rows, own); });
@@ -299,15 +344,10 @@ void Scheduler::take_logits(std::span<Entry* const> entries, std::span<const flo
         if (entry->generation.sequence().blocks().size() < num_held ||
             session_.kv.num_blocks() > num_blocks)
             is_full_ = false;
-        // A summary comes before the prompt that they share.
-        if (entry->generation.has_tokens() && !entry->followers.empty())
-            start_followers(*entry, own);
     }
 }
 
-/// After an error in the leader's step there is nothing to go on from.
 void Scheduler::start_followers(Entry& leader, std::span<const float> logits) {
-    if (leader.generation.sequence().length() == 0) return;
     for (auto& follower : std::exchange(leader.followers, {})) {
         follower->has_begun = true;
         attempt(*follower, [&] { return follower->generation.join(leader.generation, logits); });
@@ -359,13 +399,7 @@ void Scheduler::pass_on_followers(Entry& leader) {
 
 void Scheduler::end(std::unique_ptr<Entry> entry) {
     GenerationResult result = entry->generation.take_result();
-    try {
-        if (entry->job.events.on_finished) entry->job.events.on_finished(result);
-    } catch (...) {  // there is nobody left to tell
-    }
-    const auto on_done = std::move(entry->job.on_done);
-    entry.reset();  // what the callbacks hold is free before anybody who waits goes on
-    if (on_done) on_done(std::move(result));
+    entry->tell(std::move(result));
 }
 
 // ---- invariants --------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ class Scheduler {
     void make_room(Entry& entry);
     void take_logits(std::span<Entry* const> entries, std::span<const float> logits);
     void start_followers(Entry& leader, std::span<const float> logits);
+    void fail_all();
     [[nodiscard]] bool has_guesses() const;
     void run_without_guesses();
     void run_one_by_one();

@@ -21,13 +21,20 @@ namespace {
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
+/// Tokens that a text may have, for samplers that look back at all of it.
+uint32_t longest_text(const GenerationRequest& request, const ModelInfo& info) {
+    const bool may_grow = request.overflow == Overflow::grow;
+    return (may_grow ? std::max(info.trained_context, info.context_tokens) : info.context_tokens) +
+           1;
+}
+
 }  // namespace
 
 Result<TokenChooser> TokenChooser::create(const GenerationRequest& request, ModelSession& session,
                                           std::stop_token stop) {
     const ModelInfo& info = session.loaded.info;
     HOKKU_TRY(Sampler sampler,
-              Sampler::create(request.sampling, info.num_vocab, info.context_tokens + 1,
+              Sampler::create(request.sampling, info.num_vocab, longest_text(request, info),
                               session.loaded.text->tokenizer.get()));
     TokenChooser chooser(std::move(sampler));
     if (request.constraints.empty()) return chooser;

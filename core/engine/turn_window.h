@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/prompt.h"
@@ -23,6 +24,8 @@ class TurnWindow {
     /// `text` must outlive it. Needs a request with messages.
     TurnWindow(const GenerationRequest& request, const ModelText& text, std::stop_token stop = {});
 
+    /// Of the generation that it is now for.
+    void set_stop(std::stop_token stop) { stop_ = std::move(stop); }
     [[nodiscard]] bool can_drop() const { return num_dropped_ + 1 < turns_.size(); }
     /// Drops the fewest of the oldest turns, but at least one more, that leave a prompt of at most
     /// `most_tokens`; all that may go where that is not enough. Returns the prompt.

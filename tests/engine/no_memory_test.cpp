@@ -2,6 +2,7 @@
 // A context that grows where the system has no memory left: whichever request for it is refused,
 // all is as it was.
 #include <new>
+#include <optional>
 
 #include "engine/allocation_counter.h"
 #include "engine/context_growth.h"
@@ -74,8 +75,15 @@ TEST_CASE("grow_context: growth without memory changes nothing", "[engine][quick
     for (bool has_grown = false; !has_grown; ++n) {
         CAPTURE(n);
         ModelSession session(load_fake_model(control));
-        const bool has_failed = fails_at(n, [&] { has_grown = grow_context(session, 0, {}).ok(); });
-        CHECK(has_failed == !has_grown);
+        std::optional<ErrorCode> code;
+        const bool has_thrown = fails_at(n, [&] {
+            const auto grown = grow_context(session, 0, {});
+            has_grown = grown.ok();
+            if (!has_grown) code = grown.error().code;
+        });
+        CHECK_FALSE(has_thrown);
+        CHECK(has_grown == !code.has_value());
+        if (code) CHECK(*code == ErrorCode::out_of_memory);
         CHECK(session.loaded.info.context_tokens == (has_grown ? 128 : 64));
         CHECK(session.loaded.num_kv_blocks == (has_grown ? 3 : 2));
         CHECK(session.kv.num_blocks() == (has_grown ? 3 : 2));

@@ -2,7 +2,9 @@
 // What else a request may ask for, when its context is full within the answer: thoughts and their
 // budget, constraints, tool calls, a fresh evaluation; and generations that push each other out.
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <optional>
 #include <regex>
 #include <string>
@@ -281,4 +283,58 @@ TEST_CASE("Overflow: contexts grow for generations that must wait in between", "
         for (size_t i = 0; i < results.size(); ++i)
             CHECK(results[i].tokens == expected_greedy(Tokens(40 + i, 'x'), 200));
     }
+}
+
+TEST_CASE("Overflow: continuations go on from their prompt where the first one leaves it at once",
+          "[engine][quick]") {
+    // The word needs more room than there is behind the prompt, so that the first token already
+    // makes a turn go.
+    const std::string word(90, 'w');
+    Run run({Overflow::drop_oldest, 256, 6, 10});
+    run.answer_with(fake_logits);
+    run.request.constraints = {words({word})};
+    const auto engine = make_loaded_fake_engine(run.control);
+    std::vector<OverflowRecorder> recorders(3);
+    std::vector<GenerationEvents> events;
+    for (OverflowRecorder& recorder : recorders) events.push_back(recorder.events());
+    std::vector<GenerationResult> results;
+    for (GenerationHandle& handle : engine->generate_many(run.request, events))
+        results.push_back(handle.wait());
+    REQUIRE_FALSE(recorders[0].drops.empty());
+    CHECK(recorders[0].drops[0].num_tokens == 1);
+    for (const GenerationResult& result : results) {
+        if (result.error) FAIL(result.error->message());
+        CHECK(result.tokens == results[0].tokens);  // greedy
+        CHECK(result.text.find(word) != std::string::npos);
+        CHECK(result.meets_constraints);
+    }
+}
+
+TEST_CASE("Overflow: cancelling the first continuation leaves the others' turns alone",
+          "[engine][quick]") {
+    const auto control = make_control(256);
+    const auto engine = make_loaded_fake_engine(control);
+    GenerationRequest request = request_for(talk(10, 20), Overflow::drop_oldest, 250);
+    request.ignore_end = true;
+    std::vector<OverflowRecorder> recorders(2);
+    std::vector<GenerationEvents> events;
+    for (OverflowRecorder& recorder : recorders) events.push_back(recorder.events());
+    // Once both write.
+    size_t num_second = 0;
+    const auto record = events[1].on_token;
+    std::promise<void> both_write;
+    events[1].on_token = [&](const TokenLogprob& token) {
+        if (record) record(token);
+        if (++num_second == 3) both_write.set_value();
+    };
+    control->step_time = std::chrono::milliseconds(2);
+    std::vector<GenerationHandle> handles = engine->generate_many(request, events);
+    both_write.get_future().wait();
+    handles[0].cancel();
+    CHECK(handles[0].wait().reason == StopReason::cancelled);
+    const GenerationResult second = handles[1].wait();
+    CHECK(second.reason == StopReason::max_tokens);
+    CHECK(second.tokens.size() == 250);
+    REQUIRE(recorders[1].drops.size() >= 2);
+    CHECK(recorders[1].drops.back().num_tokens > 0);
 }

@@ -32,6 +32,7 @@ Tokens plain_generation(const GenerationRequest& request, size_t count, const Sc
 }
 
 struct Counts {
+    uint64_t grown = 0;
     uint64_t cancelled = 0, failed = 0, whole = 0, forward = 0, cached = 0, followers = 0;
     uint64_t guessed = 0, right = 0;
 };
@@ -46,6 +47,8 @@ class RandomRun {
         control_->on_sequence = [this](std::span<const int32_t> history) { check_read(history); };
         control_->before_step = [this](const Step&) -> Result<void> {
             const uint32_t chance = below(400);
+            // Somebody is cancelled within the step.
+            if (chance > 394 && !jobs_.empty()) jobs_[below(jobs_.size())]->stop.request_stop();
             if (chance > 1) return {};
             return Error{chance == 0 ? ErrorCode::numeric : ErrorCode::device, "injected", "", ""};
         };
@@ -76,6 +79,9 @@ class RandomRun {
     }
 
     Counts counts;
+    bool has_grown() const {
+        return session_.loaded.info.context_tokens > control_->context_tokens;
+    }
     uint64_t num_preemptions() const { return scheduler_.num_preemptions(); }
 
   private:
@@ -108,6 +114,7 @@ class RandomRun {
         GenerationRequest request;
         request.tokens = draw_prompt();
         request.max_tokens = below(8) == 0 ? 0 : 1 + below(150);
+        if (below(6) == 0) request.overflow = Overflow::grow;
         request.ignore_end = true;
         request.sampling.temperature = below(2) == 0 ? 0.0f : 1.0f;
         request.sampling.seed = below(1'000'000);
@@ -157,7 +164,9 @@ class RandomRun {
                 break;
             default:
                 REQUIRE(result.reason == StopReason::context_full);
-                REQUIRE(prompt + count == control_->context_tokens + 1);
+                // Contexts may have grown since.
+                REQUIRE(prompt + count >= control_->context_tokens + 1);
+                REQUIRE(prompt + count <= session_.loaded.info.context_tokens + 1);
                 ++counts.whole;
         }
         counts.forward += result.stats.forward_tokens;
@@ -197,6 +206,7 @@ std::shared_ptr<FakeControl> make_control(uint32_t seed) {
     control->context_tokens = 200 + seed % 5 * 50;
     control->num_kv_blocks = (control->context_tokens - 1) / kKvBlockTokens + 2 + seed % 4;
     control->max_sequences = 1 + seed % 4;
+    if (seed % 3 == 0) control->trained_context = 2 * control->context_tokens;
     control->least_prefill_rows = 1 + seed % 3 * 5;
     control->max_decode_rows = 1 + seed % 3 * 2;
     control->max_guesses = control->max_decode_rows - 1;
@@ -220,7 +230,9 @@ TEST_CASE("Scheduler: random use of a small pool never mixes generations", "[eng
         counts.cached += run.counts.cached;
         counts.guessed += run.counts.guessed;
         counts.right += run.counts.right;
+        counts.grown += run.has_grown() ? 1 : 0;
     }
+    CHECK(counts.grown > 1);
     CAPTURE(counts.guessed, counts.right);
     CHECK(counts.right > 100);
     CHECK(counts.guessed > counts.right);

@@ -264,6 +264,49 @@ TEST_CASE("Scheduler: cancelling one leaves the others alone", "[engine][quick]"
     CHECK(driver.results[3]->tokens == expected_greedy(letters('d', 70), 20));
 }
 
+TEST_CASE("Scheduler: one that is cancelled while a fault is looked for ends alone",
+          "[engine][quick]") {
+    auto control = std::make_shared<FakeControl>();
+    Driver driver(control);
+    uint32_t num_single = 0;
+    control->before_step = [&](const Step& step) -> Result<void> {
+        if (step.sequences.size() > 1 && num_single == 0)
+            return Error{ErrorCode::numeric, "not finite", "first in layer 0", ""};
+        if (step.sequences.size() == 1 && ++num_single == 2) driver.cancel(1);
+        return {};
+    };
+    for (const char letter : {'a', 'b', 'c', 'd'})
+        driver.submit(greedy_request(letters(letter, 3), 20));
+    driver.run();
+    CHECK(num_single >= 2);
+    CHECK(driver.results[1]->reason == StopReason::cancelled);
+    for (const size_t i : {0u, 2u, 3u}) {
+        CAPTURE(i);
+        CHECK(driver.results[i]->reason == StopReason::max_tokens);
+    }
+    CHECK(driver.results[3]->tokens == expected_greedy(letters('d', 3), 20));
+}
+
+TEST_CASE("Scheduler: whoever waits is told, even when the scheduler goes", "[engine][quick]") {
+    std::vector<StopReason> reasons;
+    {
+        auto control = std::make_shared<FakeControl>();
+        ModelSession session(load_fake_model(control));
+        Scheduler scheduler(session);
+        for (int i = 0; i < 2; ++i)
+            scheduler.submit({.request = greedy_request(letters('a', 3), 20),
+                              .events = {},
+                              .stop = {},
+                              .submitted = {},
+                              .on_done = [&](const GenerationResult& result) {
+                                  reasons.push_back(result.reason);
+                              }});
+        scheduler.step();
+        CHECK(reasons.empty());
+    }
+    CHECK(reasons == std::vector<StopReason>{StopReason::failed, StopReason::failed});
+}
+
 TEST_CASE("Scheduler: continuations outlive the one that evaluates their prompt",
           "[engine][quick]") {
     auto control = std::make_shared<FakeControl>();

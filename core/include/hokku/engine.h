@@ -38,8 +38,8 @@ struct LoadOptions {
     uint32_t num_ranks = 1;
     bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;  ///< false reads the file into memory.
-    /// Generations that run together, at most; others wait for their turn. 1 to 32, less where
-    /// the model is large. They share one KV cache, of a size for one full context.
+    /// Generations that run together, at most; others wait for their turn. 1 to 32. They share one
+    /// KV cache, of a size for one full context.
     uint32_t max_sequences = 4;
 };
 
