@@ -234,17 +234,18 @@ Result<std::optional<std::string>> read_message(bool is_interactive) {
 
 /// Everything that is said, until it is over.
 int talk(Chat& conversation, const ChatOptions& options, bool is_interactive) {
+    bool goes_on = true;
     if (!options.first.empty()) {
         write_note("> " + visible_text(options.first) + "\n");
-        if (!conversation.handle(options.first)) return kDone;
+        goes_on = conversation.handle(options.first);
     }
-    while (true) {
+    while (goes_on) {
         Result<std::optional<std::string>> message = read_message(is_interactive);
         if (!message) return fail(message.error());
         if (!message->has_value()) break;
-        if (!conversation.handle(**message)) return kDone;
+        goes_on = conversation.handle(**message);
     }
-    if (is_interactive) write_note("\n");
+    if (is_interactive && goes_on) write_note("\n");
     return !is_interactive && conversation.has_failed() ? kFailed : kDone;
 }
 

@@ -80,7 +80,7 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
         ->add_option("--tp", options.ranks,
                      "Tensor parallel: split the model over N ranks that share the threads")
         ->type_name("N")
-        ->check(in_range(1, 64));
+        ->transform(is_whole(1, 64));
     command
         ->add_option("-c,--context", options.context_tokens,
                      "Tokens of context; 0: as many as the model was trained with")

@@ -160,7 +160,7 @@ Result<void> check_tokens(const RunOptions& options, const GenerationRequest& re
 }
 
 int show_several(const RunOptions& options, const LoadedModel& loaded,
-                 const std::vector<Continuation>& all) {
+                 const GenerationRequest& request, const std::vector<Continuation>& all) {
     if (!flush_results()) return kFailed;  // nobody reads on
     bool is_whole = true;
     Json list = Json::array();
@@ -172,7 +172,11 @@ int show_several(const RunOptions& options, const LoadedModel& loaded,
         if (result.error) {
             write_message(number + "error: " + result.error->message());
         } else if (!options.json) {
+            for (const ToolCall& call : result.tool_calls)
+                write_json_line({{"continuation", i + 1}, {"tool_call", tool_call_json(call)}});
             write_message(number + summary_of(result));
+            report_thought_alone(result);
+            report_overflow(result, request.messages, options.overflow);
         }
         if (!is_incomplete(result)) is_whole = report_constraints(result) && is_whole;
     }
@@ -212,7 +216,11 @@ class PromptCache {
           is_kept_(!options.prompt_cache_ro),
           engine_(engine) {
         std::error_code error;
-        if (path_.empty() || !std::filesystem::exists(path_, error)) return;
+        if (path_.empty()) return;
+        if (!std::filesystem::exists(path_, error)) {
+            if (!is_kept_) write_message("there is no " + options.prompt_cache + " to start from");
+            return;
+        }
         const Result<SavedChat> restored = engine_.restore_chat(path_, options.overflow);
         if (!restored)
             write_message("the prompt will be read again: " + restored.error().message());
@@ -262,7 +270,7 @@ int run(const RunOptions& options) {
                                     .stream = !options.json,
                                     .keeps_tokens = options.num_logprobs.has_value()});
     if (all.size() > 1) {
-        const int code = show_several(options, *loaded, all);
+        const int code = show_several(options, *loaded, *request, all);
         cache.save(*request, {});
         return code;
     }

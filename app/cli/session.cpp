@@ -101,6 +101,11 @@ Result<Conversation> as_conversation(const Json& json, const fs::path& path) {
     Result<std::vector<ChatMessage>> context = as_messages(json[context_name], context_name, path);
     if (!context) return context.error();
     conversation.context = std::move(*context);
+    const auto role_of_last = [](const std::vector<ChatMessage>& list) {
+        return list.empty() ? std::string() : list.back().role;
+    };
+    if (role_of_last(conversation.messages) != role_of_last(conversation.context))
+        return wrong_file(path, "\"context\" does not end as \"messages\" do");
     return conversation;
 }
 
@@ -125,7 +130,7 @@ void Conversation::add_question(const std::string& text) {
 
 void Conversation::remove_last() {
     messages.pop_back();
-    context.pop_back();
+    if (!context.empty()) context.pop_back();
 }
 
 std::vector<ChatMessage> Conversation::prompt() const {

@@ -118,6 +118,9 @@ TEST_CASE("hokku chat --session: names and files that are none", "[cli][quick]")
          "the unknown role \"narrator\""},
         {R"({"messages": [{"role": "user", "content": "x", "time": 1}]})", "\"time\""},
         {R"({"messages": [], "context": [1]})", "context[0]"},
+        {R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}],
+             "context": []})",
+         "does not end as"},
         {R"({"messages": [], "title": "x"})", "\"title\""},
         {R"({"system": 1, "messages": []})", "\"system\""}};
     for (const auto& [text, words] : files) {

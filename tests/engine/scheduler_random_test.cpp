@@ -230,7 +230,7 @@ TEST_CASE("Scheduler: random use of a small pool never mixes generations", "[eng
         counts.cached += run.counts.cached;
         counts.guessed += run.counts.guessed;
         counts.right += run.counts.right;
-        counts.grown += run.has_grown() ? 1 : 0;
+        counts.grown += run.has_grown() ? 1u : 0u;
     }
     CHECK(counts.grown > 1);
     CAPTURE(counts.guessed, counts.right);
