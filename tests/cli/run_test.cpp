@@ -182,14 +182,21 @@ TEST_CASE("hokku chat: without a terminal each line of stdin is answered", "[cli
     const TinyFile tiny;
     const HokkuRun run =
         run_hokku({"chat", "-m", tiny.path, "-n", "3", "--temp", "0", "--first", "hello"},
-                  {.text = "one\n/reset\n/help\ntwo \\\nlines\n/nonsense\n/quit\nnever\n"});
+                  {.text = "one\n/reset\n/help\ntwo \\\nlines\n/quit\nnever\n"});
     INFO(run.err);
     CHECK(run.status == 0);
     CHECK(run.err.find("> hello") != std::string::npos);
-    CHECK(run.err.find("no such command: /nonsense") != std::string::npos);
     CHECK(run.err.find("/system TEXT") != std::string::npos);
     CHECK(run.err.find("/system TEXT") == run.err.rfind("/system TEXT"));
     CHECK(run.out.find("/help") == std::string::npos);
+}
+
+TEST_CASE("hokku chat: /quit after what went wrong tells scripts so", "[cli][quick]") {
+    const TinyFile tiny;
+    const HokkuRun run =
+        run_hokku({"chat", "-m", tiny.path, "-n", "3"}, {.text = "one\n/nonsense\n/quit\n"});
+    CHECK(run.err.find("no such command: /nonsense") != std::string::npos);
+    CHECK(run.status == 1);
 }
 
 TEST_CASE("hokku chat: a blank line stands between answers, none around them", "[cli][quick]") {
