@@ -232,7 +232,7 @@ TEST_CASE("Scheduler: random use of a small pool never mixes generations", "[eng
         counts.right += run.counts.right;
         counts.grown += run.has_grown() ? 1u : 0u;
     }
-    CHECK(counts.grown > 1);
+    CHECK(counts.grown > 0);
     CAPTURE(counts.guessed, counts.right);
     CHECK(counts.right > 100);
     CHECK(counts.guessed > counts.right);
