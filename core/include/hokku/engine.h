@@ -137,17 +137,17 @@ struct TokenLogprob {
 };
 
 struct GenerationStats {
-    uint32_t prompt_tokens = 0;   ///< Tokens of the prompt.
-    uint32_t cached_tokens = 0;   ///< Of these, taken from the KV cache.
+    uint32_t prompt_tokens = 0;  ///< Tokens of the prompt.
+    uint32_t cached_tokens = 0;  ///< Of these, taken from the KV cache.
     /// Tokens of the text that went through the model, prefill and decode.
     uint32_t forward_tokens = 0;
     uint32_t generated_tokens = 0;
     uint32_t guessed_tokens = 0;  ///< Evaluated ahead.
     uint32_t right_guesses = 0;   ///< Of these, drawn.
-    double prefill_tok_s = 0;   ///< Prompt tokens evaluated (not the cached ones) by time.
-    double decode_tok_s = 0;    ///< Tokens after the first by time; 0 when there is none.
-    double ttft_ms = 0;         ///< Request to first text-bearing token.
-    double peak_memory_mb = 0;  ///< Of the process.
+    double prefill_tok_s = 0;     ///< Prompt tokens evaluated (not the cached ones) by time.
+    double decode_tok_s = 0;      ///< Tokens after the first by time; 0 when there is none.
+    double ttft_ms = 0;           ///< Request to first text-bearing token.
+    double peak_memory_mb = 0;    ///< Of the process.
 };
 
 /// What of a conversation is no longer in the context.
