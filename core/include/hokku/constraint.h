@@ -22,7 +22,7 @@ namespace constraint {
 class TokenTrie;
 }
 
-/// A set of token ids below size().
+/// A set of token ids below size(). Threads: any number may read it, or one change it.
 class TokenMask {
   public:
     explicit TokenMask(size_t num_tokens)
@@ -49,9 +49,9 @@ class TokenMask {
 /// Threads: immutable; safe from any thread.
 class ConstraintVocabulary {
   public:
-    /// `end_tokens` end a generation; absent: those that the tokenizer names.
+    /// `end_tokens` end a generation (absent: the tokenizer's). Takes 0.2 s, 100 bytes a token.
     ///
-    /// Cost   : about 0.2 s and 100 bytes a token.
+    /// Errors : bad_argument for no tokenizer, for one without tokens or with over 16777216.
     static Result<std::shared_ptr<const ConstraintVocabulary>> create(
         std::shared_ptr<const Tokenizer> tokenizer,
         std::optional<std::vector<TokenId>> end_tokens = std::nullopt);
@@ -61,7 +61,7 @@ class ConstraintVocabulary {
     [[nodiscard]] bool ends_generation(TokenId id) const;
     /// Tokens whose bytes the text begins with, short ones first.
     [[nodiscard]] std::vector<TokenId> beginnings(std::string_view text) const;
-    [[nodiscard]] const constraint::TokenTrie& trie() const { return *trie_; }
+    [[nodiscard]] const constraint::TokenTrie& trie() const { return *trie_; }  ///< Core only.
 
   private:
     ConstraintVocabulary(std::shared_ptr<const Tokenizer> tokenizer,

@@ -235,7 +235,7 @@ struct SavedChat {
 
 class GenerationHandle {
   public:
-    GenerationHandle();
+    GenerationHandle();   ///< Threads: cancel() from any, all else from one at a time.
     ~GenerationHandle();  ///< Cancels nothing: the generation runs on.
     GenerationHandle(GenerationHandle&&) noexcept;
     GenerationHandle& operator=(GenerationHandle&&) noexcept;
@@ -248,8 +248,8 @@ class GenerationHandle {
     std::shared_ptr<State> state_;  // shared by the caller and the inference thread
 };
 
-/// Errors : the blocking members give bad_argument when called from a callback (they would wait
-///          for themselves), or without a model where one is needed.
+/// Errors : blocking members: bad_argument from a callback (it would wait for itself) or without a
+///          model; load(): io, bad_format, unsupported, limit_exceeded, out_of_memory, cancelled.
 /// Threads: all members are thread-safe. load(), unload(), evaluate(), save_chat(), restore_chat()
 ///          and the measure_ members block their caller and wait for the generations before them;
 ///          those that come later wait for these.
