@@ -48,6 +48,21 @@ int show_devices(bool as_json) {
                      "\n  memory: " + gib(device.available_memory_bytes) + " available of " +
                      gib(device.total_memory_bytes) + "\n");
     }
+    const GpuList found = list_gpus();
+    for (const GpuInfo& gpu : found.gpus) {
+        if (as_json) {
+            list.push_back({{"id", gpu.id},
+                            {"name", gpu.name},
+                            {"architecture", gpu.architecture},
+                            {"driver", gpu.driver},
+                            {"total_memory_bytes", gpu.total_memory_bytes}});
+            continue;
+        }
+        write_result(gpu.id + ": " + gpu.name + "\n  architecture: " + gpu.architecture +
+                     "\n  driver: " + gpu.driver + "\n  memory: " + gib(gpu.total_memory_bytes) +
+                     "\n");
+    }
+    if (!found.note.empty()) write_message("no GPU: " + found.note);
     if (as_json) write_json_line(list);
     return kDone;
 }

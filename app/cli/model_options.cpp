@@ -68,11 +68,35 @@ CLI::Validator is_whole(int64_t least, uint64_t most) {
     return CLI::Validator(check, "");
 }
 
+namespace {
+
+CLI::Validator is_device() {
+    const auto check = [](const std::string& text) -> std::string {
+        constexpr std::string_view kNumbered = "cuda:";
+        if (text == "auto" || text == "cpu" || text == "cuda") return {};
+        if (text.starts_with(kNumbered)) {
+            const std::string_view number = std::string_view(text).substr(kNumbered.size());
+            if (!number.empty() && number.size() <= 3 &&
+                number.find_first_not_of("0123456789") == std::string_view::npos)
+                return {};
+        }
+        return "\"" + text + "\" is none of auto, cpu, cuda, cuda:0, cuda:1, ..";
+    };
+    return CLI::Validator(check, "");
+}
+
+}  // namespace
+
 void add_model_options(CLI::App* command, ModelOptions& options) {
     command
         ->add_option("-m,--model", options.model,
                      "Model file, or name of a model in the library; else the starter model")
         ->type_name("MODEL");
+    command
+        ->add_option("--device", options.device,
+                     "Where the model runs: auto, cpu, cuda or cuda:N (hokku devices)")
+        ->type_name("DEVICE")
+        ->check(is_device());
     command->add_option("-t,--threads", options.threads, "Threads; 0: one for each physical core")
         ->type_name("N")
         ->transform(is_whole(0, 1024));
@@ -147,6 +171,7 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
                                                   .kv_type = options.kv_type,
                                                   .num_threads = options.threads,
                                                   .num_ranks = options.ranks,
+                                                  .device = options.device,
                                                   .exact = options.exact,
                                                   .use_mapping = !options.read,
                                                   .max_sequences = options.max_sequences});

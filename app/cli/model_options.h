@@ -26,10 +26,11 @@ struct ModelOptions {
     std::optional<uint32_t> context_tokens;
     KvType kv_type = KvType::f32;
     uint32_t max_sequences = 1;  ///< Not an option: commands say how many they run together.
+    std::string device = "auto";
     bool exact = false, read = false;
 };
 
-/// Declares -m, -t, -c, --kv-type, --exact and --no-mmap.
+/// Declares -m, --device, -t, -c, --kv-type, --exact and --no-mmap.
 void add_model_options(CLI::App* command, ModelOptions& options);
 
 /// Declares --overflow.

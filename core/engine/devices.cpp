@@ -5,6 +5,7 @@
 #include "backend/cpu/cpu_topology.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/thread_team.h"
+#include "backend/plugin/gpu_plugin.h"
 #include "engine/system_memory.h"
 
 namespace hokku {
@@ -24,6 +25,28 @@ std::vector<DeviceInfo> list_devices() {
     cpu.total_memory_bytes = memory.total_bytes;
     cpu.available_memory_bytes = memory.available_bytes;
     return {cpu};
+}
+
+GpuList list_gpus() {
+    GpuList list;
+    const auto plugin = find_gpu_plugin();
+    if (!plugin.ok()) {
+        list.note = plugin.error().message();
+        return list;
+    }
+    const auto devices = list_gpu_devices(**plugin);
+    if (!devices.ok()) {
+        list.note = devices.error().message();
+        return list;
+    }
+    for (const GpuDevice& device : *devices) {
+        list.gpus.push_back({.id = "cuda:" + std::to_string(list.gpus.size()),
+                             .name = device.name,
+                             .architecture = device.architecture,
+                             .driver = device.driver_version,
+                             .total_memory_bytes = device.total_bytes});
+    }
+    return list;
 }
 
 }  // namespace hokku

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "backend/cpu/thread_team.h"
+#include "backend/plugin/gpu_plugin.h"
 #include "base/path_text.h"
 #include "base/try.h"
 #include "engine/memory_plan.h"
@@ -194,8 +195,26 @@ uint32_t limit_threads(uint32_t wanted, ModelInfo& info) {
     return most;
 }
 
+/// Number of the GPU that is wanted; nullopt: the CPU.
+Result<std::optional<uint32_t>> wanted_gpu(const LoadOptions& options) {
+    const std::string& device = options.device;
+    if (device == "cpu") return std::optional<uint32_t>();
+    if (device == "auto" || device == "cuda") return std::optional<uint32_t>(0);
+    constexpr std::string_view kNumbered = "cuda:";
+    if (device.starts_with(kNumbered)) {
+        uint32_t index = 0;
+        const char* const end = device.data() + device.size();
+        const auto read = std::from_chars(device.data() + kNumbered.size(), end, index);
+        if (read.ec == std::errc() && read.ptr == end) return std::optional<uint32_t>(index);
+    }
+    return Error{ErrorCode::bad_argument, fmt::format("the device is \"{}\"", device),
+                 "load options", "auto, cpu, cuda or cuda:N"};
+}
+
 class GgufModelLoader : public ModelLoader {
   public:
+    explicit GgufModelLoader(FindGpuPlugin find_plugin) : find_plugin_(std::move(find_plugin)) {}
+
     Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
         LoadedModel loaded;
         HOKKU_TRY(GgufFile file, open_file(options, control));
@@ -208,6 +227,8 @@ class GgufModelLoader : public ModelLoader {
         loaded.info.reply_format = loaded.text->reply_format.info();
         loaded.info.has_chat_template = loaded.text->chat_template != nullptr;
         loaded.has_read_fault = [shared = loaded.file] { return shared->has_read_fault(); };
+        HOKKU_CHECK(choose_device(loaded, options));
+        if (gpu_) return loaded;  // Planned when the model before has left the device.
         HOKKU_CHECK(plan(loaded, options));
         HOKKU_CHECK(control.report(loaded.file->is_mapped() ? 0.05 : 0.9));
         if (loaded.file->is_mapped() && loaded.info.file_bytes < memory_.available_bytes)
@@ -217,7 +238,6 @@ class GgufModelLoader : public ModelLoader {
 
     Result<void> start(LoadedModel& loaded, const LoadOptions& options,
                        const LoadControl& control) override {
-        HOKKU_CHECK(control.report(0.92));
         loaded.max_step_logits = kMaxStepLogits;
         loaded.max_decode_rows = kDecodeRows;
         loaded.max_guesses = kDecodeRows - 1;
@@ -229,17 +249,17 @@ class GgufModelLoader : public ModelLoader {
                                options.exact || cpu_kernels_are_reference());
         loaded.max_sequences = std::clamp(options.max_sequences, 1u, kMaxStepLogits);
         loaded.info.max_sequences = loaded.max_sequences;
-        HOKKU_TRY(
-            loaded.backend,
-            make_cpu_backend(*loaded.model,
-                             {.num_threads = limit_threads(options.num_threads, loaded.info),
-                              .num_ranks = options.num_ranks,
-                              .exact = options.exact,
-                              .num_kv_blocks = loaded.num_kv_blocks,
-                              .kv_type = options.kv_type,
-                              .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
-                              .max_step_logits = kMaxStepLogits,
-                              .context_tokens = loaded.info.context_tokens}));
+        if (gpu_) {
+            auto started = start_gpu(loaded, options, control);
+            if (!started.ok()) {
+                if (options.device != "auto" || started.error().code == ErrorCode::cancelled)
+                    return started;
+                refuse_gpu(loaded, started.error());
+                HOKKU_CHECK(plan(loaded, options));
+            }
+        }
+        HOKKU_CHECK(control.report(0.92));
+        if (!loaded.backend) HOKKU_CHECK(start_cpu(loaded, options));
         const BackendInfo& backend = loaded.backend->info();
         loaded.info.device = backend.device;
         loaded.info.kernels = backend.kernels;
@@ -252,6 +272,86 @@ class GgufModelLoader : public ModelLoader {
     }
 
   private:
+    /// gpu_ where the model goes to one, else why not.
+    Result<void> choose_device(LoadedModel& loaded, const LoadOptions& options) {
+        gpu_.reset();
+        HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
+        if (!wanted) return {};
+        auto opened = open_gpu(loaded, options, *wanted);
+        if (opened.ok()) return {};
+        if (options.device != "auto") return opened;
+        refuse_gpu(loaded, opened.error());
+        return {};
+    }
+
+    Result<void> open_gpu(LoadedModel& loaded, const LoadOptions& options, uint32_t index) {
+        if (options.exact || options.num_ranks != 1)
+            return Error{ErrorCode::unsupported, "exact computation and ranks are the CPU's",
+                         "load options", ""};
+        HOKKU_TRY(const PluginTable* plugin, find_plugin_ ? find_plugin_() : find_gpu_plugin());
+        HOKKU_TRY(auto model, GpuModel::open(*plugin, index, *loaded.file));
+        // What its kernels do not compute is known now; the memory is looked at again later.
+        HOKKU_TRY(const GpuPlan plan, model->plan(options.kv_type));
+        static_cast<void>(plan);
+        gpu_ = std::move(model);
+        return {};
+    }
+
+    void refuse_gpu(LoadedModel& loaded, const Error& error) {
+        gpu_.reset();
+        loaded.info.device_note = error.message();
+    }
+
+    /// Memory is planned from what is free on the device.
+    Result<void> start_gpu(LoadedModel& loaded, const LoadOptions& options,
+                           const LoadControl& control) {
+        ModelInfo& info = loaded.info;
+        HOKKU_TRY(const GpuPlan plan, gpu_->plan(options.kv_type));
+        const uint64_t taken = plan.weight_bytes + plan.fixed_bytes;
+        if (taken > plan.free_bytes - plan.free_bytes / 20)
+            return Error{ErrorCode::limit_exceeded,
+                         fmt::format("the model takes {} MiB on the GPU and {} MiB of {} are free",
+                                     taken >> 20, plan.free_bytes >> 20, plan.total_bytes >> 20),
+                         path_text(loaded.file->path()), "a smaller model, or the CPU"};
+        HOKKU_TRY(ContextPlan context, plan_context({.context_tokens = options.context_tokens,
+                                                     .trained_context = info.trained_context,
+                                                     .kv_block_bytes = plan.kv_block_bytes,
+                                                     .block_tokens = kKvBlockTokens,
+                                                     .weight_bytes = taken,
+                                                     .is_weights_mapped = false},
+                                                    {plan.total_bytes, plan.free_bytes}));
+        const BackendOptions wanted{
+            .num_kv_blocks = context.num_kv_blocks,
+            .kv_type = options.kv_type,
+            .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
+            .max_step_logits = kMaxStepLogits,
+            .context_tokens = context.context_tokens};
+        HOKKU_TRY(loaded.backend,
+                  GpuModel::start(std::move(gpu_), info.num_vocab, wanted, [&](double share) {
+                      return control.report(0.05 + 0.85 * share);
+                  }));
+        info.context_tokens = context.context_tokens;
+        info.kv_type = options.kv_type;
+        loaded.num_kv_blocks = context.num_kv_blocks;
+        if (!context.warning.empty()) info.warnings.push_back(std::move(context.warning));
+        return {};
+    }
+
+    Result<void> start_cpu(LoadedModel& loaded, const LoadOptions& options) {
+        HOKKU_TRY(
+            loaded.backend,
+            make_cpu_backend(*loaded.model,
+                             {.num_threads = limit_threads(options.num_threads, loaded.info),
+                              .num_ranks = options.num_ranks,
+                              .exact = options.exact,
+                              .num_kv_blocks = loaded.num_kv_blocks,
+                              .kv_type = options.kv_type,
+                              .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
+                              .max_step_logits = kMaxStepLogits,
+                              .context_tokens = loaded.info.context_tokens}));
+        return {};
+    }
+
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
         memory_ = read_system_memory();
         ModelInfo& info = loaded.info;
@@ -279,13 +379,15 @@ class GgufModelLoader : public ModelLoader {
         return {};
     }
 
-    SystemMemory memory_;  ///< At the time of the last open().
+    FindGpuPlugin find_plugin_;
+    std::unique_ptr<GpuModel> gpu_;  ///< Of the last open(), where the model goes to a GPU.
+    SystemMemory memory_;            ///< At the time of the last open().
 };
 
 }  // namespace
 
-std::unique_ptr<ModelLoader> make_model_loader() {
-    return std::make_unique<GgufModelLoader>();
+std::unique_ptr<ModelLoader> make_model_loader(FindGpuPlugin find_plugin) {
+    return std::make_unique<GgufModelLoader>(std::move(find_plugin));
 }
 
 }  // namespace hokku

@@ -77,8 +77,7 @@ Result<void> check_cuda_features(const ModelSpec& spec, KvType kv_type) {
     return {};
 }
 
-Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
-                           uint32_t /*max_step_logits*/) {
+Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type) {
     const ModelSpec& spec = model.spec();
     HOKKU_CHECK(check_cuda_features(spec, kv_type));
     HOKKU_CHECK(gpu.make_current());
@@ -103,7 +102,7 @@ Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
 
 // ---- creation ----------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Backend>> CudaBackend::create(
+Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
     const Gpu& gpu, const Model& model, const BackendOptions& options,
     const std::function<Result<void>(double)>& report) {
     HOKKU_CHECK(check_cuda_features(model.spec(), options.kv_type));
@@ -120,7 +119,7 @@ Result<std::unique_ptr<Backend>> CudaBackend::create(
     }
     std::unique_ptr<CudaBackend> backend(new CudaBackend(gpu, model, options));
     HOKKU_CHECK(backend->start(report));
-    return std::unique_ptr<Backend>(std::move(backend));
+    return backend;
 }
 
 Result<void> CudaBackend::start(const std::function<Result<void>(double)>& report) {
@@ -143,7 +142,7 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
     forward_.emplace(gpu_, spec, weights_);
     HOKKU_CHECK(forward_->find_kernels(options_.kv_type));
 
-    info_.device = gpu_.info().name;
+    info_.device = fmt::format("GPU {}", gpu_.info().name);
     info_.kernels = fmt::format("cuda sm_{}", gpu_.info().architecture);
     info_.num_threads = 1;
     info_.bytes_per_token = weights_.bytes + model_.weights().embedding.row_bytes();
@@ -296,7 +295,8 @@ Result<void> CudaBackend::check_owner() {
                  "CUDA backend", "the thread that ran its first step"};
 }
 
-Result<std::span<const float>> CudaBackend::run(const Step& step) {
+Result<std::span<const float>> CudaBackend::run(const Step& step, const StopCheck& stop) {
+    stop_ = stop;
     HOKKU_CHECK(check_owner());
     HOKKU_CHECK(check_step(step, {.spec = &model_.spec(),
                                   .num_kv_blocks = kv_.num_blocks(),
@@ -320,7 +320,8 @@ Result<void> CudaBackend::run_all_rows(const Step& step, StepTrace* trace,
     const auto num_rows = static_cast<uint32_t>(step.tokens.size());
     size_t next_logits = 0;
     for (uint32_t first = 0; first < num_rows; first += kMaxRows) {
-        if (step.stop.stop_requested())
+        if (step.stop.stop_requested() ||
+            (stop_.is_stopped != nullptr && stop_.is_stopped(stop_.context)))
             return Error{ErrorCode::cancelled, "the step was cancelled", "model step", ""};
         const uint32_t count = std::min(kMaxRows, num_rows - first);
         const size_t first_logits = next_logits;
@@ -442,6 +443,7 @@ Error CudaBackend::describe_nonfinite(const Step& step) {
     Step again = step;
     again.trace = nullptr;
     again.stop = {};
+    stop_ = {};
     uint32_t first = UINT32_MAX;
     auto looked =
         run_all_rows(again, nullptr, [&](uint32_t layer) { first = std::min(first, layer); });

@@ -32,20 +32,26 @@ struct CudaPlan {
 Result<void> check_cuda_features(const ModelSpec& spec, KvType kv_type);
 
 /// Errors : as check_cuda_features(); device.
-Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
-                           uint32_t max_step_logits);
+Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type);
+
+/// Asked before each eight rows, besides the step's own token; a function may be none.
+struct StopCheck {
+    bool (*is_stopped)(const void* context) = nullptr;
+    const void* context = nullptr;
+};
 
 class CudaBackend final : public Backend {
   public:
     /// `gpu` and `model` must outlive it. `report` gets the share of the weights that are there.
     ///
     /// Errors : unsupported, bad_argument, out_of_memory, device; what `report` returns.
-    static Result<std::unique_ptr<Backend>> create(
+    static Result<std::unique_ptr<CudaBackend>> create(
         const Gpu& gpu, const Model& model, const BackendOptions& options,
         const std::function<Result<void>(double)>& report);
     ~CudaBackend() override;
 
-    Result<std::span<const float>> run(const Step& step) override;
+    Result<std::span<const float>> run(const Step& step) override { return run(step, {}); }
+    Result<std::span<const float>> run(const Step& step, const StopCheck& stop);
     void copy_block(uint32_t from, uint32_t to) override;
     [[nodiscard]] uint64_t kv_block_bytes() const override { return kv_.file_block_bytes(); }
     void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const override;
@@ -106,6 +112,7 @@ class CudaBackend final : public Backend {
     BackendInfo info_;
     mutable std::optional<Error> error_;  ///< The device is lost; every step fails from then on.
     std::vector<float> learned_;          // [dim], of a position
+    StopCheck stop_;                      // of the step in work
     std::thread::id owner_;
 };
 

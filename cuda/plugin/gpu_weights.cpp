@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <span>
 #include <thread>
@@ -18,9 +17,16 @@ namespace {
 
 /// "q4_k", as kernels are called.
 std::string kernel_type_name(TensorType type) {
-    std::string name(traits_of(type).name);
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return name;
+    switch (type) {
+        case TensorType::f32:
+            return "f32";
+        case TensorType::f16:
+            return "f16";
+        case TensorType::bf16:
+            return "bf16";
+        default:
+            return std::string(kernel_format(type));
+    }
 }
 
 bool is_float_type(TensorType type) {
@@ -61,8 +67,9 @@ class WeightPlanner {
         }
         HOKKU_TRY(layer.up, place_one(weights.up, weights.b_up));
         HOKKU_TRY(layer.down, place_one(weights.down, weights.b_down));
-        layer.has_fused_gate =
-            spec.ffn.gated && !layer.gate.is_float && layer.gate.type == layer.up.type;
+        layer.has_fused_gate = spec.ffn.gated && !layer.gate.is_float &&
+                               layer.gate.type == layer.up.type &&
+                               has_every_kernel(layer.gate.type);
         if (layer.has_fused_gate) {
             HOKKU_TRY(layer.gated_kernels, find_kernels("gated_gemv", layer.gate.type));
         }
@@ -135,6 +142,13 @@ class WeightPlanner {
                           reinterpret_cast<const uint32_t*>(at(planes.supers)),
                           out.rows,
                           out.cols / kGroup};
+            if (table_bytes(out.type) > 0) {
+                out.planes.table = reinterpret_cast<decltype(out.planes.table)>(at(planes.table));
+                plan_.uploads.push_back({.matrices = {},
+                                         .vectors = {},
+                                         .table_of = out.type,
+                                         .address = upload.address + planes.table});
+            }
         }
         out.warps_per_row = choose_warps(out);
         plan_.uploads.push_back(std::move(upload));
@@ -163,9 +177,11 @@ class WeightPlanner {
     Result<std::array<FunctionHandle, kNumBuckets>> find_kernels(const char* stem,
                                                                  TensorType type) const {
         std::array<FunctionHandle, kNumBuckets> out = {};
+        const bool has_every = is_float_type(type) || has_every_kernel(type);
         for (uint32_t i = 0; i < kNumBuckets; ++i) {
+            const uint32_t vectors = has_every || i == 0 ? 1u << i : kMaxRows;
             out[i] =
-                gpu_.find_function(fmt::format("{}_{}_{}", stem, kernel_type_name(type), 1u << i));
+                gpu_.find_function(fmt::format("{}_{}_{}", stem, kernel_type_name(type), vectors));
             if (out[i] == nullptr) return no_kernel(type);
         }
         return out;
@@ -207,6 +223,7 @@ class Uploader {
 
     Result<void> upload(const GpuUpload& upload) {
         if (!upload.vectors.empty()) return upload_vectors(upload);
+        if (upload.matrices.empty()) return upload_table(upload);
         uint32_t rows = 0;
         for (const WeightMatrix& part : upload.matrices) rows += part.rows;
         const WeightMatrix& first = upload.matrices.front();
@@ -244,6 +261,12 @@ class Uploader {
             if (vector) std::copy_n(vector.data, vector.size, values.data() + first);
         }
         return copy(upload.address, values.data(), values.size() * sizeof(float));
+    }
+
+    Result<void> upload_table(const GpuUpload& upload) {
+        staging_.resize(table_bytes(upload.table_of));
+        write_table(upload.table_of, staging_);
+        return copy(upload.address, staging_.data(), staging_.size());
     }
 
     Result<void> upload_floats(const WeightMatrix& part, DevicePointer to) {

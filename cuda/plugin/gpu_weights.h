@@ -58,8 +58,9 @@ struct GpuWeights {
 
 /// Something of the file that goes to an address on the device.
 struct GpuUpload {
-    std::vector<WeightMatrix> matrices;  ///< Of one type, rows one behind the other.
-    std::vector<WeightVector> vectors;   ///< One behind the other; those without data are zeros.
+    std::vector<WeightMatrix> matrices;     ///< Of one type, rows one behind the other.
+    std::vector<WeightVector> vectors;      ///< One behind the other; those without data are zeros.
+    TensorType table_of = TensorType::f32;  ///< Where both are empty: the codebook of this type.
     DevicePointer address = 0;
 };
 

@@ -3,9 +3,9 @@
 // the same limits, the same greedy text, the same stages, KV blocks that come and go.
 #include <algorithm>
 #include <filesystem>
-#include <map>
-#include <set>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/support/cuda_runner.h"
@@ -13,6 +13,8 @@
 #include "support/forward_checks.h"
 #include "support/golden.h"
 #include "support/golden_cases.h"
+#include "support/synthetic_model.h"
+#include "support/tiny_model.h"
 
 using namespace hokku;
 using namespace hokku::testing;
@@ -192,3 +194,186 @@ HOKKU_QUANTS_TEST("qwen2_256-Q8_0")
 HOKKU_QUANTS_TEST("qwen2_256-IQ4_NL")
 HOKKU_QUANTS_TEST("qwen2_256-IQ4_XS")
 HOKKU_QUANTS_TEST("qwen2_256-MXFP4")
+
+// ---- shapes, blocks, traces, errors ------------------------------------------------------------
+
+namespace {
+
+/// Logits and text of float32 weights, which both backends compute without rounding to codes.
+void check_synthetic(const SyntheticShape& shape) {
+    const ScratchFolder folder;
+    const fs::path path = folder / "model.gguf";
+    write_synthetic_model(path, shape);
+    const auto gpu = gpu_or_fail(path, {.context_tokens = 192});
+    const auto cpu = open_or_fail(path, {.context_tokens = 192});
+    std::vector<int32_t> tokens;
+    for (int32_t i = 0; i < 20; ++i) tokens.push_back(i * 37 % 200);
+    const auto expected = value_of(cpu->evaluate(tokens, 64));
+    const auto logits = value_of(gpu->evaluate(tokens, 64));
+    // Sums of float32 in another order, through two layers and a softmax of large logits.
+    CHECK(relative_error(logits, expected) < 2e-4);
+    CHECK(value_of(gpu->greedy(tokens, 4)) == value_of(cpu->greedy(tokens, 4)));
+}
+
+const fs::path& tiny_model() {
+    static const ScratchFolder folder;
+    static const fs::path path = [] {
+        const fs::path file = folder / "tiny.gguf";
+        make_tiny_llama().write(file);
+        return file;
+    }();
+    return path;
+}
+
+std::vector<int32_t> counted(int32_t count) {
+    std::vector<int32_t> tokens(static_cast<size_t>(count));
+    for (int32_t i = 0; i < count; ++i) tokens[static_cast<size_t>(i)] = i * 7 % 250;
+    return tokens;
+}
+
+}  // namespace
+
+TEST_CASE("CUDA backend: heads of 64, three for each key, keys with biases of 175", "[cuda]") {
+    check_synthetic({.architecture = "qwen2",
+                     .dim = 192,
+                     .num_heads = 6,
+                     .num_kv_heads = 2,
+                     .head_dim = 64,
+                     .hidden = 256,
+                     .num_vocab = 256,
+                     .key_bias = 175});
+}
+
+TEST_CASE("CUDA backend: heads of 128, seven for each key, norms of heads", "[cuda]") {
+    check_synthetic({.architecture = "qwen3",
+                     .dim = 128,
+                     .num_heads = 7,
+                     .num_kv_heads = 1,
+                     .head_dim = 128,
+                     .hidden = 96,
+                     .num_vocab = 256});
+}
+
+TEST_CASE("CUDA backend: more than eight heads for each key", "[cuda]") {
+    check_synthetic({.dim = 64,
+                     .num_heads = 20,
+                     .num_kv_heads = 1,
+                     .head_dim = 16,
+                     .hidden = 64,
+                     .num_vocab = 256,
+                     .is_tied = true});
+}
+
+TEST_CASE("CUDA backend: a token is one graph, one wait, no allocation", "[cuda][quick]") {
+    if (!is_test_gpu_emulated()) return report_skip("the driver counts nothing");
+    const auto runner = gpu_or_fail(tiny_model(), {.context_tokens = 128});
+    value_of(runner->append(counted(9)));
+    const emulation::FakeDriverCounts before = emulation::FakeDriver::counts();
+    const int32_t token = 5;
+    value_of(runner->append({&token, 1}));
+    const emulation::FakeDriverCounts& after = emulation::FakeDriver::counts();
+    CHECK(after.num_allocations == before.num_allocations);
+    CHECK(after.num_synchronizations == before.num_synchronizations + 1);
+    CHECK(after.num_graph_launches == before.num_graph_launches + 1);
+    CHECK(after.num_pageable_copies == before.num_pageable_copies);
+    // Context, graph, logits, wait.
+    CHECK(after.num_calls == before.num_calls + 4);
+    // At most seven for each of two layers, norm and head; and two of each layer's float32 gate
+    // and up, which quantised weights do not need.
+    CHECK(after.num_launches - before.num_launches <= 2 * (7 + 4) + 2);
+}
+
+TEST_CASE("CUDA backend: rows of several sequences do not see each other", "[cuda][quick]") {
+    const ModelRunner::Options options{.context_tokens = 128, .num_sequences = 3};
+    const auto gpu = gpu_or_fail(tiny_model(), options);
+    const auto cpu = open_or_fail(tiny_model(), options);
+    const std::vector<int32_t> tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+    const std::vector<StepSequence> sequences = {
+        {0, 1, 0, gpu->blocks(0)}, {1, 2, 0, gpu->blocks(1)}, {3, 10, 0, gpu->blocks(2)}};
+    const std::vector<uint32_t> rows = {0, 2, 3, 12};
+    const Step step{.tokens = tokens, .sequences = sequences, .logit_rows = rows};
+    const auto expected = value_of(cpu->backend().run(step));
+    const std::vector<float> kept(expected.begin(), expected.end());
+    CHECK(max_difference(value_of(gpu->backend().run(step)), kept) < 1e-4f);
+}
+
+TEST_CASE("CUDA backend: KV blocks are copied, grown, and leave in the file's layout",
+          "[cuda][quick]") {
+    for (const KvType type : {KvType::f32, KvType::f16}) {
+        const ModelRunner::Options options{.context_tokens = 192, .kv_type = type};
+        const auto gpu = gpu_or_fail(tiny_model(), options);
+        const auto cpu = open_or_fail(tiny_model(), options);
+        value_of(gpu->append(counted(70)));
+        value_of(cpu->append(counted(70)));
+        Backend& on_gpu = gpu->backend();
+        Backend& on_cpu = cpu->backend();
+        REQUIRE(on_gpu.kv_block_bytes() == on_cpu.kv_block_bytes());
+        std::vector<std::byte> a(on_gpu.kv_block_bytes()), b(a.size());
+        // Block 2 holds the first 64 positions, block 1 six more; the rest reads as zeros.
+        for (const auto& [block, count] : {std::pair{2u, 64u}, std::pair{1u, 6u}}) {
+            on_gpu.read_block(block, count, a);
+            on_cpu.read_block(block, count, b);
+            if (type == KvType::f32) {
+                const auto* x = reinterpret_cast<const float*>(a.data());
+                const auto* y = reinterpret_cast<const float*>(b.data());
+                CHECK(max_difference({x, a.size() / 4}, {y, b.size() / 4}) < 1e-5f);
+            }
+        }
+        // What the CPU wrote goes on here: the same next token.
+        for (const uint32_t block : {2u, 1u}) {
+            on_cpu.read_block(block, 64, b);
+            on_gpu.write_block(block, b);
+        }
+        on_gpu.copy_block(1, 0);
+        REQUIRE(on_gpu.grow_kv(5).ok());
+        const std::vector<uint32_t> table = {2, 0};
+        const int32_t token = 9;
+        const uint32_t row = 0;
+        const StepSequence moved{0, 1, 70, table};
+        const Step step{.tokens = {&token, 1}, .sequences = {&moved, 1}, .logit_rows = {&row, 1}};
+        const auto expected = value_of(cpu->append({&token, 1}));
+        CHECK(max_difference(value_of(on_gpu.run(step)), expected) < 1e-3f);
+    }
+}
+
+TEST_CASE("CUDA backend: a trace has the CPU's stages and values", "[cuda][quick]") {
+    const auto gpu = gpu_or_fail(tiny_model(), {.context_tokens = 128});
+    const auto cpu = open_or_fail(tiny_model(), {.context_tokens = 128});
+    using Seen = std::vector<std::pair<std::string, std::vector<float>>>;
+    const auto traced = [](ModelRunner& runner) {
+        Seen seen;
+        StepTrace trace{.stages = true,
+                        .on_values = [&](const std::string& name, std::span<const float> values) {
+                            seen.emplace_back(name,
+                                              std::vector<float>(values.begin(), values.end()));
+                        }};
+        value_of(runner.append(counted(11), &trace));
+        return seen;
+    };
+    const Seen expected = traced(*cpu), seen = traced(*gpu);
+    REQUIRE(seen.size() == expected.size());
+    for (size_t i = 0; i < seen.size(); ++i) {
+        INFO(expected[i].first);
+        CHECK(seen[i].first == expected[i].first);
+        CHECK(max_difference(seen[i].second, expected[i].second) < 1e-4f);
+    }
+}
+
+TEST_CASE("CUDA backend: steps that are wrong, stopped or not finite are errors", "[cuda][quick]") {
+    const auto runner = gpu_or_fail(tiny_model(), {.context_tokens = 128});
+    const int32_t bad_token = 5000;
+    CHECK(runner->append({&bad_token, 1}).error().code == ErrorCode::bad_argument);
+    std::stop_source stop;
+    stop.request_stop();
+    const std::vector<int32_t> tokens = counted(3);
+    const StepSequence sequence{0, 3, 0, runner->blocks(0)};
+    const Step step{
+        .tokens = tokens, .sequences = {&sequence, 1}, .logit_rows = {}, .stop = stop.get_token()};
+    CHECK(runner->backend().run(step).error().code == ErrorCode::cancelled);
+    const DamagedModel damaged(tiny_model(), "blk.1.ffn_down.weight");
+    const auto broken = gpu_or_fail(damaged.path(), {.context_tokens = 128});
+    const auto result = broken->append(counted(3));
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.error().code == ErrorCode::numeric);
+    CHECK(result.error().where.find("layer 1") != std::string::npos);
+}

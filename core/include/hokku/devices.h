@@ -19,7 +19,21 @@ struct DeviceInfo {
     uint64_t total_memory_bytes = 0, available_memory_bytes = 0;
 };
 
-/// At least the CPU. Never fails: what cannot be found out is 0 or empty.
+/// The processors. Never fails: what cannot be found out is 0 or empty.
 std::vector<DeviceInfo> list_devices();
+
+struct GpuInfo {
+    std::string id;  ///< "cuda:0", as LoadOptions::device takes it.
+    std::string name;
+    std::string architecture;  ///< "9.0"
+    std::string driver;        ///< "CUDA 13.0": what the driver knows.
+    uint64_t total_memory_bytes = 0;
+};
+struct GpuList {
+    std::vector<GpuInfo> gpus;
+    std::string note;  ///< Why there are none, for people.
+};
+/// Loads the plug-in and the driver, which may take a second the first time.
+GpuList list_gpus();
 
 }  // namespace hokku

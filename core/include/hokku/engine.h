@@ -36,6 +36,9 @@ struct LoadOptions {
     /// Tensor parallel: the model is split over this many ranks, which share the threads (at least
     /// one each) and compute each layer together.
     uint32_t num_ranks = 1;
+    /// "auto": a GPU where a plug-in, a driver and a device are there and the model fits, else the
+    /// CPU; "cpu"; "cuda" or "cuda:N": that GPU or an error. Exact and ranks are the CPU's.
+    std::string device = "auto";
     bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;  ///< false reads the file into memory.
     /// Generations that run together, at most; others wait for their turn. 1 to 32. They share one
@@ -51,10 +54,11 @@ struct ModelInfo {
     uint32_t trained_context = 0, context_tokens = 0, num_vocab = 0, num_layers = 0;
     KvType kv_type = KvType::f32;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
-    uint64_t bytes_per_token = 0;             ///< Weight bytes read to decode one token.
-    std::string device;                       ///< "CPU avx512, 2 threads".
-    std::string kernels;                      ///< "reference", "avx2", "avx512".
-    uint32_t num_threads = 0;                 ///< Of all ranks.
+    uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
+    std::string device;            ///< "CPU avx512, 2 threads", "GPU NVIDIA H200".
+    std::string device_note;   ///< Why it is not a GPU; empty where it is one or none was wanted.
+    std::string kernels;       ///< "reference", "avx2", "avx512", "cuda sm_90".
+    uint32_t num_threads = 0;  ///< Of all ranks.
     std::vector<uint64_t> rank_weight_bytes;  ///< Bytes of the file that each rank uses.
     uint32_t max_sequences = 1;               ///< Generations that run together.
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...

@@ -57,14 +57,16 @@ bool is_test_gpu_emulated() {
 Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& path,
                                                  const ModelRunner::Options& options) {
     HOKKU_TRY(const cuda::Gpu* gpu, test_gpu());
-    return ModelRunner::open(path, options,
-                             [gpu](const Model& model, const BackendOptions& wanted) {
-                                 BackendOptions own = wanted;
-                                 own.exact = false;
-                                 own.num_ranks = 1;
-                                 return cuda::CudaBackend::create(
-                                     *gpu, model, own, [](double) { return Result<void>(); });
-                             });
+    const auto make = [gpu](const Model& model,
+                            const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
+        BackendOptions own = wanted;
+        own.exact = false;
+        own.num_ranks = 1;
+        HOKKU_TRY(auto backend, cuda::CudaBackend::create(*gpu, model, own,
+                                                          [](double) { return Result<void>(); }));
+        return std::unique_ptr<Backend>(std::move(backend));
+    };
+    return ModelRunner::open(path, options, make);
 }
 
 }  // namespace hokku::testing

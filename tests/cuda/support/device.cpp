@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "emulation/fakes/fake_driver.h"
 
@@ -27,19 +28,23 @@ TestDevice& TestDevice::get() {
 }
 
 TestDevice::TestDevice() {
-    const char* image = std::getenv("HOKKU_GPU_TEST_IMAGE");
-    if (image == nullptr) {
+    const char* images = std::getenv("HOKKU_GPU_TEST_IMAGES");
+    if (images == nullptr) {
         FakeDriver::reset();
         library_ = std::make_unique<emulation::FakeDriverSymbols>();
-        image_.assign(std::begin(emulation::kEmulatedImage), std::end(emulation::kEmulatedImage));
+        images_.emplace_back(emulation::kEmulatedImage);
     } else {
         is_emulated_ = false;
         auto library = cuda::open_library(cuda::driver_library_names());
         if (!library.ok()) FAIL(library.error().message());
         library_ = std::move(library).value();
-        std::ifstream file(image, std::ios::binary);
-        image_.assign(std::istreambuf_iterator<char>(file), {});
-        REQUIRE_FALSE(image_.empty());
+        std::istringstream paths(images);
+        for (std::string path; std::getline(paths, path, ':');) {
+            std::ifstream file(path, std::ios::binary);
+            images_.emplace_back(std::istreambuf_iterator<char>(file),
+                                 std::istreambuf_iterator<char>());
+            REQUIRE_FALSE(images_.back().empty());
+        }
     }
     auto api = cuda::load_driver_api(*library_);
     if (!api.ok()) FAIL(api.error().message());
@@ -58,7 +63,11 @@ void TestDevice::start() {
     api_.device_attribute(&major, cuda::DeviceAttribute::compute_major, device);
     api_.device_attribute(&minor, cuda::DeviceAttribute::compute_minor, device);
     architecture_ = major * 10 + minor;
-    require_success(api_.module_load(&module_, image_.data()), "cuModuleLoadData");
+    for (const std::string& image : images_) {
+        cuda::ModuleHandle module = nullptr;
+        require_success(api_.module_load(&module, image.data()), "cuModuleLoadData");
+        modules_.push_back(module);
+    }
     require_success(api_.stream_create(&stream_, cuda::kStreamNonBlocking), "cuStreamCreate");
 }
 
@@ -69,7 +78,12 @@ void TestDevice::set_schedule(const emulation::Schedule& schedule) {
 void TestDevice::launch_bytes(const char* kernel, const LaunchShape& shape, const void* params) {
     cuda::FunctionHandle function = nullptr;
     INFO(kernel);
-    require_success(api_.module_function(&function, module_, kernel), "cuModuleGetFunction");
+    DriverResult found = DriverResult::not_found;
+    for (cuda::ModuleHandle module : modules_) {
+        found = api_.module_function(&function, module, kernel);
+        if (found == DriverResult::success) break;
+    }
+    require_success(found, "cuModuleGetFunction");
     if (shape.shared_bytes > 48 * 1024) {
         require_success(
             api_.function_set_attribute(function, cuda::FunctionAttribute::max_dynamic_shared_bytes,

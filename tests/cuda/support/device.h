@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TestDevice: where kernel tests run: the emulator behind the fake driver, or the first GPU if
-// HOKKU_GPU_TEST_IMAGE names a fat binary of the test kernels. The tests are the same.
+// HOKKU_GPU_TEST_IMAGES names fat binaries of the kernels, with colons between. The tests are the
+// same.
 #pragma once
 
 #include <cstdint>
@@ -66,10 +67,10 @@ class TestDevice {
     bool is_emulated_ = true;
     int32_t architecture_ = 90;
     cuda::DriverApi api_;
-    cuda::ModuleHandle module_ = nullptr;
+    std::vector<cuda::ModuleHandle> modules_;
     cuda::StreamHandle stream_ = nullptr;
     std::unique_ptr<cuda::SymbolSource> library_;
-    std::vector<char> image_;
+    std::vector<std::string> images_;
 };
 
 template <class T>

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/plugin.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/try.h"
+#include "gguf/gguf_view.h"
+#include "hokku/paths.h"
+#include "plugin/cuda_backend.h"
+
+namespace hokku {
+
+/// A model as the core holds it.
+struct PluginModel {
+    std::unique_ptr<cuda::Gpu> gpu;
+    std::unique_ptr<Model> model;
+    std::unique_ptr<cuda::CudaBackend> backend;
+    std::vector<StepSequence> sequences;
+};
+
+}  // namespace hokku
+
+namespace hokku::cuda {
+
+namespace {
+
+template <size_t kSize>
+void copy_text(const std::string& text, char (&out)[kSize]) {
+    // Cut between characters.
+    size_t size = std::min(text.size(), kSize - 1);
+    while (size > 0 && size < text.size() && (static_cast<uint8_t>(text[size]) & 0xc0u) == 0x80u) {
+        --size;
+    }
+    std::memcpy(out, text.data(), size);
+    out[size] = '\0';
+}
+
+int32_t answer(const Result<void>& result, PluginError* error) {
+    if (result.ok()) return 0;
+    const Error& e = result.error();
+    error->code = static_cast<int32_t>(e.code);
+    copy_text(e.what, error->what);
+    copy_text(e.where, error->where);
+    copy_text(e.expected, error->expected);
+    return 1;
+}
+
+/// What is opened once and never closed.
+struct Driver {
+    PluginSource source;
+    DriverApi api;
+};
+
+OpenPluginSource& opener() {
+    static OpenPluginSource open = nullptr;
+    return open;
+}
+
+Result<const Driver*> find_driver() {
+    static std::mutex mutex;
+    static std::optional<Driver> driver;
+    const std::lock_guard lock(mutex);
+    if (!driver) {
+        HOKKU_TRY(PluginSource source, opener()());
+        HOKKU_TRY(const DriverApi api, load_driver_api(*source.library));
+        driver = Driver{std::move(source), api};
+    }
+    return &*driver;
+}
+
+Result<void> list(PluginDevice* devices, uint32_t max_devices, uint32_t* num_devices) {
+    *num_devices = 0;
+    HOKKU_TRY(const Driver* driver, find_driver());
+    HOKKU_TRY(const std::vector<GpuInfo> gpus, list_gpus(driver->api));
+    *num_devices = static_cast<uint32_t>(gpus.size());
+    for (uint32_t i = 0; i < std::min<size_t>(gpus.size(), max_devices); ++i) {
+        devices[i] = {};
+        copy_text(gpus[i].name, devices[i].name);
+        devices[i].total_bytes = gpus[i].total_bytes;
+        devices[i].architecture = gpus[i].architecture;
+        devices[i].driver_version = gpus[i].driver_version;
+    }
+    return {};
+}
+
+Result<void> open(uint32_t device, std::span<const PluginFile> files, PluginModel** out) {
+    HOKKU_TRY(const Driver* driver, find_driver());
+    HOKKU_TRY(const std::vector<GpuInfo> gpus, list_gpus(driver->api));
+    if (device >= gpus.size()) {
+        return Error{ErrorCode::bad_argument, "there is no such GPU", std::to_string(device),
+                     "below " + std::to_string(gpus.size())};
+    }
+    std::vector<GgufBytes> bytes;
+    for (const PluginFile& file : files) {
+        bytes.push_back({path_from_utf8(file.path), {file.bytes, file.num_bytes}});
+    }
+    auto model = std::make_unique<PluginModel>();
+    HOKKU_TRY(GgufFile file, view_gguf(bytes));
+    HOKKU_TRY(Model loaded, Model::load(std::make_shared<const GgufFile>(std::move(file))));
+    model->model = std::make_unique<Model>(std::move(loaded));
+    HOKKU_TRY(model->gpu,
+              Gpu::open(driver->api, static_cast<int32_t>(device), driver->source.images));
+    *out = model.release();
+    return {};
+}
+
+// ---- the table ---------------------------------------------------------------------------------
+
+int32_t list_devices(PluginDevice* devices, uint32_t max_devices, uint32_t* num_devices,
+                     PluginError* error) {
+    return answer(list(devices, max_devices, num_devices), error);
+}
+
+int32_t open_model(uint32_t device, const PluginFile* files, uint32_t num_files,
+                   PluginModel** model, PluginError* error) {
+    return answer(open(device, {files, num_files}, model), error);
+}
+
+void close_model(PluginModel* model) {
+    if (model == nullptr) return;
+    model->backend.reset();
+    model->gpu.reset();
+    delete model;
+}
+
+int32_t plan(PluginModel* model, uint32_t kv_type, PluginPlan* out, PluginError* error) {
+    const auto plan = plan_cuda(*model->gpu, *model->model, static_cast<KvType>(kv_type));
+    if (!plan.ok()) return answer(plan.error(), error);
+    *out = {plan->free_bytes, plan->total_bytes, plan->weight_bytes, plan->fixed_bytes,
+            plan->kv_block_bytes};
+    return 0;
+}
+
+int32_t start(PluginModel* model, const PluginOptions* options, void* context,
+              int32_t (*report)(void* context, double share), PluginError* error) {
+    const BackendOptions wanted{.num_kv_blocks = options->num_kv_blocks,
+                                .kv_type = static_cast<KvType>(options->kv_type),
+                                .max_step_tokens = options->max_step_tokens,
+                                .max_step_logits = options->max_step_logits,
+                                .context_tokens = options->context_tokens};
+    const auto on_share = [&](double share) -> Result<void> {
+        if (report == nullptr || report(context, share) == 0) return {};
+        return Error{ErrorCode::cancelled, "the load was cancelled", "", ""};
+    };
+    auto backend = CudaBackend::create(*model->gpu, *model->model, wanted, on_share);
+    if (!backend.ok()) return answer(backend.error(), error);
+    model->backend = std::move(backend).value();
+    return 0;
+}
+
+int32_t run(PluginModel* model, const PluginStep* step, const float** logits, PluginError* error) {
+    model->sequences.clear();
+    for (uint32_t i = 0; i < step->num_sequences; ++i) {
+        const PluginSequence& s = step->sequences[i];
+        model->sequences.push_back(
+            {s.first_row, s.num_rows, s.num_cached, std::span(s.blocks, s.num_blocks)});
+    }
+    StepTrace trace;
+    if (step->on_values != nullptr) {
+        trace.stages = step->has_stages != 0;
+        trace.on_values = [step](const std::string& name, std::span<const float> values) {
+            step->on_values(step->context, name.c_str(), values.data(), values.size());
+        };
+    }
+    const Step own{.tokens = {step->tokens, step->num_tokens},
+                   .sequences = model->sequences,
+                   .logit_rows = {step->logit_rows, step->num_logit_rows},
+                   .trace = step->on_values != nullptr ? &trace : nullptr};
+    const auto is_stopped = [](const void* context) {
+        const auto* wanted = static_cast<const PluginStep*>(context);
+        return wanted->is_stopped != nullptr && wanted->is_stopped(wanted->context) != 0;
+    };
+    const auto result = model->backend->run(own, {is_stopped, step});
+    if (!result.ok()) return answer(result.error(), error);
+    *logits = result->data();
+    return 0;
+}
+
+void copy_block(PluginModel* model, uint32_t from, uint32_t to) {
+    model->backend->copy_block(from, to);
+}
+
+uint64_t kv_block_bytes(PluginModel* model) {
+    return model->backend->kv_block_bytes();
+}
+
+void read_block(PluginModel* model, uint32_t block, uint32_t num_tokens, std::byte* out) {
+    model->backend->read_block(block, num_tokens, {out, model->backend->kv_block_bytes()});
+}
+
+void write_block(PluginModel* model, uint32_t block, const std::byte* bytes) {
+    model->backend->write_block(block, {bytes, model->backend->kv_block_bytes()});
+}
+
+int32_t grow_kv(PluginModel* model, uint32_t num_blocks, PluginError* error) {
+    return answer(model->backend->grow_kv(num_blocks), error);
+}
+
+void info(PluginModel* model, PluginInfo* out) {
+    const BackendInfo& info = model->backend->info();
+    *out = {};
+    copy_text(info.device, out->device);
+    copy_text(info.kernels, out->kernels);
+    out->kv_bytes = info.kv_bytes;
+    out->scratch_bytes = info.scratch_bytes;
+    out->bytes_per_token = info.bytes_per_token;
+    out->weight_bytes = info.rank_weight_bytes.front();
+}
+
+}  // namespace
+
+void set_plugin_source(OpenPluginSource open) {
+    opener() = open;
+}
+
+const PluginTable& plugin_table() {
+    static constexpr PluginTable kTable = {.version = kPluginVersion,
+                                           .table_bytes = sizeof(PluginTable),
+                                           .list_devices = list_devices,
+                                           .open_model = open_model,
+                                           .close_model = close_model,
+                                           .plan = plan,
+                                           .start = start,
+                                           .run = run,
+                                           .copy_block = copy_block,
+                                           .kv_block_bytes = kv_block_bytes,
+                                           .read_block = read_block,
+                                           .write_block = write_block,
+                                           .grow_kv = grow_kv,
+                                           .info = info};
+    return kTable;
+}
+
+}  // namespace hokku::cuda

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plug-in as the core uses it, over the fake driver: models that go to the GPU or not, with the
+// reason; every call of the driver failing once; memory that is given back.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/plugin/gpu_plugin.h"
+#include "backend/plugin/plugin_api.h"
+#include "emulation/fakes/fake_driver.h"
+#include "engine/engine_access.h"
+#include "engine/model_loader.h"
+#include "plugin/plugin.h"
+#include "support/catch.h"
+#include "support/forward_checks.h"
+#include "support/scratch_folder.h"
+#include "support/tiny_model.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+using cuda::DriverResult;
+using emulation::FakeDriver;
+
+namespace {
+
+Result<cuda::PluginSource> open_emulated_source() {
+    cuda::PluginSource source;
+    source.library = std::make_unique<emulation::FakeDriverSymbols>();
+    source.images = {emulation::kEmulatedImage};
+    return source;
+}
+
+Result<const PluginTable*> find_emulated_plugin() {
+    cuda::set_plugin_source(open_emulated_source);
+    return &cuda::plugin_table();
+}
+
+std::unique_ptr<Engine> engine_on_emulator() {
+    return value_of(EngineAccess::create(make_model_loader(find_emulated_plugin)));
+}
+
+class TinyFile {
+  public:
+    TinyFile() { make_tiny_llama().write(path_); }
+    [[nodiscard]] LoadOptions options(const std::string& device) const {
+        LoadOptions options;
+        options.path = path_;
+        options.device = device;
+        options.num_threads = 1;
+        options.context_tokens = 128;
+        return options;
+    }
+
+  private:
+    ScratchFolder folder_;
+    std::filesystem::path path_ = folder_ / "tiny.gguf";
+};
+
+GenerationResult continue_text(Engine& engine, uint32_t max_tokens) {
+    GenerationRequest request;
+    request.tokens = std::vector<TokenId>{10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
+    request.sampling.temperature = 0;
+    request.max_tokens = max_tokens;
+    request.ignore_end = true;
+    return engine.generate(std::move(request)).wait();
+}
+
+}  // namespace
+
+TEST_CASE("GPU plug-in: the engine writes the CPU's text on a GPU", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset();
+    const auto gpu = engine_on_emulator();
+    const ModelInfo info = value_of(gpu->load(file.options("cuda")));
+    CHECK(info.device == "GPU Emulated device 0");
+    CHECK(info.device_note.empty());
+    CHECK(info.kernels == "cuda sm_90");
+    CHECK(info.context_tokens == 128);
+    CHECK(info.kv_bytes > 0);
+    const GenerationResult on_gpu = continue_text(*gpu, 4);
+    INFO((on_gpu.error ? on_gpu.error->message() : ""));
+    const auto cpu = engine_on_emulator();
+    CHECK(value_of(cpu->load(file.options("cpu"))).device.starts_with("CPU"));
+    CHECK(on_gpu.tokens == continue_text(*cpu, 4).tokens);
+    CHECK(on_gpu.tokens.size() == 4);
+    gpu->unload();
+    CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
+TEST_CASE("GPU plug-in: without a device the CPU is taken, and the reason told", "[cuda][quick]") {
+    const TinyFile file;
+    const auto expect_cpu = [&](const std::string& reason) {
+        const auto engine = engine_on_emulator();
+        const ModelInfo info = value_of(engine->load(file.options("auto")));
+        CHECK(info.device.starts_with("CPU"));
+        CHECK(info.device_note.find(reason) != std::string::npos);
+        CHECK(value_of(engine->load(file.options("cpu"))).device_note.empty());
+        const auto refused = engine->load(file.options("cuda"));
+        REQUIRE_FALSE(refused.ok());
+        CHECK(refused.error().message().find(reason) != std::string::npos);
+    };
+    FakeDriver::reset({.num_devices = 0});
+    expect_cpu("the graphics driver finds no NVIDIA GPU");
+    FakeDriver::reset({.driver_version = 11080});
+    expect_cpu("the graphics driver is too old (it knows CUDA 11.8)");
+    FakeDriver::reset({.compute_major = 6, .compute_minor = 1});
+    expect_cpu("is too old: its architecture is 6.1");
+}
+
+TEST_CASE("GPU plug-in: what does not fit is refused with numbers", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset({.memory_bytes = uint64_t{64} << 20});
+    const auto engine = engine_on_emulator();
+    const auto refused = engine->load(file.options("cuda"));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::limit_exceeded);
+    CHECK(refused.error().what.find(" MiB on the GPU and 64 MiB of 64 are free") !=
+          std::string::npos);
+    const ModelInfo info = value_of(engine->load(file.options("auto")));
+    CHECK(info.device.starts_with("CPU"));
+    CHECK(info.device_note.find("MiB on the GPU") != std::string::npos);
+    CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
+TEST_CASE("GPU plug-in: devices have numbers, and others are refused", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset({.num_devices = 2});
+    const auto engine = engine_on_emulator();
+    CHECK(value_of(engine->load(file.options("cuda:1"))).device == "GPU Emulated device 1");
+    CHECK_FALSE(engine->load(file.options("cuda:2")).ok());
+    for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "CUDA"}) {
+        const auto refused = engine->load(file.options(name));
+        REQUIRE_FALSE(refused.ok());
+        CHECK(refused.error().code == ErrorCode::bad_argument);
+    }
+}
+
+TEST_CASE("GPU plug-in: what kernels do not compute runs on the CPU, by name", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset();
+    const auto engine = engine_on_emulator();
+    LoadOptions exact = file.options("auto");
+    exact.exact = true;
+    CHECK(value_of(engine->load(exact)).device_note.find("exact") != std::string::npos);
+    exact.device = "cuda";
+    CHECK_FALSE(engine->load(exact).ok());
+}
+
+TEST_CASE("GPU plug-in: whatever call fails at load, the CPU takes over", "[cuda]") {
+    const TinyFile file;
+    uint64_t number = 1;
+    for (; number < 5000; ++number) {
+        FakeDriver::reset();
+        FakeDriver::fail_call(
+            number, number % 2 == 0 ? DriverResult::out_of_memory : DriverResult::unknown);
+        const auto engine = engine_on_emulator();
+        const auto info = engine->load(file.options("auto"));
+        const std::string failed = FakeDriver::failed_call();
+        INFO("call " << number << ", " << failed);
+        REQUIRE(info.ok());
+        if (failed.empty()) break;  // The load has no such call.
+        const bool is_on_gpu = info->device.starts_with("GPU");
+        CHECK(is_on_gpu == info->device_note.empty());
+        engine->unload();
+        // Freeing itself may be what failed.
+        const bool can_leak =
+            failed == "cuMemFree_v2" || failed == "cuMemFreeHost" || failed == "cuCtxSetCurrent";
+        if (!can_leak) CHECK(FakeDriver::counts().num_live_allocations == 0);
+    }
+    CHECK(number > 100);
+    CHECK(number < 5000);
+}
+
+TEST_CASE("GPU plug-in: whatever call fails in a step, the generation ends with it", "[cuda]") {
+    const TinyFile file;
+    for (uint64_t number = 1; number < 50; ++number) {
+        FakeDriver::reset();
+        const auto engine = engine_on_emulator();
+        value_of(engine->load(file.options("cuda")));
+        FakeDriver::fail_call(number, DriverResult::launch_failed);
+        const GenerationResult result = continue_text(*engine, 2);
+        const std::string failed = FakeDriver::failed_call();
+        INFO("call " << number << ", " << failed);
+        if (failed.empty()) {
+            CHECK(result.reason == StopReason::max_tokens);
+            CHECK(number > 5);
+            return;
+        }
+        REQUIRE(result.reason == StopReason::failed);
+        CHECK(result.error->code == ErrorCode::device);
+        CHECK(result.error->where.find(failed) != std::string::npos);
+    }
+    FAIL("a step of two tokens has no fifty calls");
+}
