@@ -62,8 +62,12 @@ int show_devices(bool as_json) {
                      "\n  driver: " + gpu.driver + "\n  memory: " + gib(gpu.total_memory_bytes) +
                      "\n");
     }
-    if (!found.note.empty()) write_message("no GPU: " + found.note);
-    if (as_json) write_json_line(list);
+    if (as_json) {
+        write_json_line(list);
+        if (!found.note.empty()) write_message("no GPU: " + found.note);
+    } else if (!found.note.empty()) {
+        write_result("no GPU: " + found.note + "\n");
+    }
     return kDone;
 }
 
