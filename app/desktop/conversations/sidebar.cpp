@@ -76,6 +76,9 @@ void Sidebar::Private::build() {
     field = new QLineEdit;
     field->setObjectName(QStringLiteral("searchField"));
     field->setClearButtonEnabled(true);
+    // Qt gives its own action no other name.
+    if (auto* clear = field->findChild<QAction*>(QStringLiteral("_q_qlineeditclearaction")))
+        clear->setIcon(Theme::instance().icon(QStringLiteral("close")));
     menuButton = new QToolButton;
     menuButton->setObjectName(QStringLiteral("conversationsMenuButton"));
     menuButton->setIcon(Theme::instance().icon(QStringLiteral("more")));
@@ -160,6 +163,15 @@ void Sidebar::setCurrentChat(ChatId id) {
 
 void Sidebar::setPromptSource(const std::function<QString(const ChatRecord&)>& source) {
     m_private->promptSource = source;
+}
+
+Result<QByteArray> Sidebar::exported(const ChatRecord& shown, ExportFormat format) const {
+    ChatRecord chat = shown;
+    if (chat.systemPrompt.isNull() && m_private->promptSource)
+        chat.systemPrompt = m_private->promptSource(chat);
+    const Result<QVector<MessageRecord>> messages = m_private->store.messages(chat.id);
+    if (!messages.ok()) return messages.error();
+    return exportChat(chat, *messages, format);
 }
 
 void Sidebar::focusSearch() {
@@ -324,15 +336,13 @@ void Sidebar::Private::remove(const ChatRecord& chat) {
 }
 
 void Sidebar::Private::exportTo(const ChatRecord& shown, ExportFormat format) {
-    ChatRecord chat = shown;
-    if (chat.systemPrompt.isNull() && promptSource) chat.systemPrompt = promptSource(chat);
-    const Result<QVector<MessageRecord>> messages = store.messages(chat.id);
-    if (!check(messages)) return;
-    const QString path = QFileDialog::getSaveFileName(self, tr("Export"), exportName(chat, format));
+    const Result<QByteArray> content = self->exported(shown, format);
+    if (!check(content)) return;
+    const QString path =
+        QFileDialog::getSaveFileName(self, tr("Export"), exportName(shown, format));
     if (path.isEmpty()) return;
     QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(exportChat(chat, *messages, format)) < 0 ||
-        !file.commit())
+    if (!file.open(QIODevice::WriteOnly) || file.write(*content) < 0 || !file.commit())
         emit self->noticed([path, why = file.errorString()] {
             return tr("%1 cannot be written: %2").arg(path, why);
         });

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "conversations/chat_store.h"
+#include "conversations/exchange.h"
 #include "look/notice_words.h"
 
 namespace hokku::desktop {
@@ -27,6 +28,8 @@ class Sidebar : public QWidget {
     /// What a chat's preset tells the model: it goes into the files of chats without one of their
     /// own.
     void setPromptSource(const std::function<QString(const ChatRecord&)>& source);
+    /// The content of a chat's file, with what its preset tells the model.
+    [[nodiscard]] Result<QByteArray> exported(const ChatRecord& chat, ExportFormat format) const;
     void focusSearch();
     void refresh();
 

@@ -3,6 +3,7 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QJsonDocument>
 #include <QLabel>
 #include <QMenu>
 
@@ -26,6 +27,12 @@ struct Fixture : WindowFixture {
     QString chosen() { return find<PresetButton>("presetButton")->text(); }
     void open(ChatId chat) { emit window->findChild<Sidebar*>()->chatSelected(chat); }
     void startNew() { emit window->findChild<Sidebar*>()->newChatRequested(false); }
+    QByteArray exported(ChatId id) {
+        const auto content =
+            window->findChild<Sidebar*>()->exported(*store->chat(id), ExportFormat::json);
+        REQUIRE(content.ok());
+        return *content;
+    }
     /// The text that the model reads before the reply to `message`.
     std::string promptOf(const char* message) {
         std::string prompt;
@@ -64,6 +71,29 @@ TEST_CASE("MainWindow: each conversation has its own preset and keeps it", "[gui
     f.openWindow();
     f.open(verse);
     CHECK(f.chosen() == QStringLiteral("Precise"));
+}
+
+TEST_CASE("MainWindow: an exported conversation takes its preset's prompt along", "[gui][quick]") {
+    Fixture f;
+    f.choose("Verse");
+    f.say("A haiku");
+    const ChatId verse = f.window->session().chat();
+    const QString prompt = QJsonDocument::fromJson(f.exported(verse))[u"system_prompt"].toString();
+    CHECK(prompt.startsWith(QStringLiteral("You are a poet")));
+    // Where the preset is another one, the model is still told what the file says.
+    const auto imported = importChat(*f.store, f.exported(verse), QStringLiteral("verse.json"));
+    REQUIRE(imported.ok());
+    CHECK(f.store->chat(*imported)->preset.isEmpty());
+    CHECK(f.store->chat(*imported)->systemPrompt == prompt);
+    f.open(*imported);
+    CHECK(f.chosen() == QStringLiteral("Standard"));
+    CHECK(f.promptOf("Another").find("You are a poet") != std::string::npos);
+    // A prompt of the chat's own goes before that of its preset, in the next file as well.
+    ChatRecord own = *f.store->chat(verse);
+    own.systemPrompt = QStringLiteral("Be brief.");
+    REQUIRE(f.store->updateChat(own).ok());
+    CHECK(QJsonDocument::fromJson(f.exported(verse))[u"system_prompt"].toString() ==
+          QStringLiteral("Be brief."));
 }
 
 TEST_CASE("MainWindow: what is changed in a preset holds for the next reply", "[gui][quick]") {
