@@ -476,8 +476,7 @@ TEST_CASE("hokku run: a form that is none is told before there is a model", "[cl
           Case{"--json-schema", R"({"type": "foo"})", 2, "(--json-schema, #/type)"},
           Case{"--json-schema", schema, 1, "keyword \"not\" is not supported (" + schema},
           Case{"--grammar", grammar, 1, "(" + grammar + ", line 1, column 6)"},
-          Case{"--grammar", "no-such-file", 1, "a text with \"root ::=\""},
-          Case{"--require", "\xff", 2, "--require"}}) {
+          Case{"--grammar", "no-such-file", 1, "a text with \"root ::=\""}}) {
         CAPTURE(c.option, c.value);
         const HokkuRun run =
             run_hokku({"run", "-m", "no-such-model", "-p", "x", c.option, c.value});

@@ -125,7 +125,7 @@ TEST_CASE("hokku chat --session: names and files that are none", "[cli][quick]")
         {R"({"system": 1, "messages": []})", "\"system\""}};
     for (const auto& [text, words] : files) {
         INFO(text);
-        std::ofstream(home.conversation("a")) << text;
+        std::ofstream(home.conversation("a"), std::ios::binary) << text;
         const HokkuRun run = home.chat("x\n", "a");
         CHECK(run.status == 1);
         CHECK(run.err.find("a.json") != std::string::npos);

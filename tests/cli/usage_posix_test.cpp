@@ -61,3 +61,9 @@ TEST_CASE("hokku run: a text to stop at that is not UTF-8 is wrong usage", "[cli
     CHECK(run.out.empty());
     CHECK(run.err.find("UTF-8") != std::string::npos);
 }
+
+TEST_CASE("hokku run: a word to require that is not UTF-8 is wrong usage", "[cli][quick]") {
+    const HokkuRun run = run_hokku({"run", "-m", "no-such-model", "-p", "x", "--require", "\xff"});
+    CHECK(run.status == 2);
+    CHECK(run.err.find("--require") != std::string::npos);
+}

@@ -276,7 +276,7 @@ TEST_CASE("hokku run --tools: each tool is one, with a name of its own", "[cli][
              {"[" + named + R"(, {"function": {"name": 5}}])",
               "tool [1] has a name that is no text"},
              {"[" + named + ", " + named + "]", "tool [1] has the name of another"}}) {
-        hokku::testing::write_file(path, text);
+        hokku::testing::write_file(folder / "tools.json", text);
         const HokkuRun run = run_hokku({"run", "-p", "x", "--tools", path});
         INFO(run.err);
         CHECK(run.status == 1);
