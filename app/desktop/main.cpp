@@ -6,7 +6,9 @@
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QTimer>
+#include <optional>
 
+#include "application/data_folder_dialogs.h"
 #include "application/main_window.h"
 #include "application/self_test.h"
 #include "application/single_instance.h"
@@ -57,26 +59,36 @@ int main(int argc, char** argv) {
 
     auto folders = AppFolders::find(parser.isSet(portable));
     if (!folders.ok()) return fail(errorText(folders.error()));
-    // The engine looks for models by their names there, too.
-    if (folders->isPortable) qputenv("HOKKU_HOME", QFile::encodeName(folders->data));
+    Settings settings(folders->settingsFile);
+    language.apply(settings.language());
+    Theme::instance().followSystem();
+    Theme::instance().apply(settings.theme(), settings.fontPercent());
     QStringList files;
     for (const QString& file : parser.positionalArguments())
         files.append(QFileInfo(file).absoluteFilePath());
-    SingleInstance instance(folders->data);
-    if (!parser.isSet(selftest)) {
+    std::optional<SingleInstance> instance;
+    const auto isFirst = [&] {
         using Answer = SingleInstance::Answer;
-        const Answer answer = instance.handOver(files);
-        if (answer == Answer::taken) return 0;
-        if (answer == Answer::silence)
-            return fail(QApplication::translate(
-                "main", "Hokku is running already, but does not answer. Please end it first."));
-        instance.listen();
+        instance.emplace(folders->data);
+        if (parser.isSet(selftest)) return Answer::none;
+        return instance->handOver(files);
+    };
+    const QString silence = QApplication::translate(
+        "main", "Hokku is running already, but does not answer. Please end it first.");
+    if (!findMissingFolder(*folders)) return 1;
+    for (bool hasMoved = false;; hasMoved = true) {
+        const SingleInstance::Answer answer = isFirst();
+        if (answer == SingleInstance::Answer::taken) return 0;
+        if (answer == SingleInstance::Answer::silence) return fail(silence);
+        // Once: under the lock of the old folder, then for the lock of the new one.
+        if (hasMoved || parser.isSet(selftest) || !moveDataFolder(*folders)) break;
     }
-    Settings settings(folders->settingsFile);
-    language.apply(settings.language());
+    if (!parser.isSet(selftest)) instance->listen();
+    // The engine looks for models by their names there, too.
+    if (folders->isPortable || folders->isChoosable)
+        qputenv("HOKKU_HOME", QFile::encodeName(folders->data));
     QObject::connect(&settings, &Settings::languageChanged, &settings,
                      [&] { language.apply(settings.language()); });
-    Theme::instance().apply(settings.theme(), settings.fontPercent());
     QObject::connect(&settings, &Settings::themeChanged, &settings, [&settings] {
         Theme::instance().apply(settings.theme(), settings.fontPercent());
     });
@@ -89,7 +101,7 @@ int main(int argc, char** argv) {
     MainWindow window(
         {.folders = *folders, .settings = settings, .store = **store, .generator = generator});
     window.show();
-    QObject::connect(&instance, &SingleInstance::opened, &window, [&](const QStringList& more) {
+    QObject::connect(&*instance, &SingleInstance::opened, &window, [&](const QStringList& more) {
         window.bringUp();
         for (const QString& file : more) window.openFile(file);
     });

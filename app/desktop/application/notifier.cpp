@@ -10,7 +10,8 @@
 #include <QDBusMessage>
 #include <QDBusPendingCallWatcher>
 #include <QDBusPendingReply>
-#include <QFile>
+
+#include "look/session_bus.h"
 #endif
 
 namespace hokku::desktop {
@@ -55,13 +56,6 @@ namespace {
 
 const QString kService = QStringLiteral("org.freedesktop.Notifications"),
               kPath = QStringLiteral("/org/freedesktop/Notifications");
-
-/// The session bus, if it is a socket of this machine; it is never started for this.
-bool hasLocalBus() {
-    const QByteArray address = qgetenv("DBUS_SESSION_BUS_ADDRESS");
-    if (!address.isEmpty()) return address.startsWith("unix:");
-    return QFile::exists(qEnvironmentVariable("XDG_RUNTIME_DIR") + QStringLiteral("/bus"));
-}
 
 QDBusMessage call(const char* method) {
     return QDBusMessage::createMethodCall(kService, kPath, kService, QLatin1String(method));

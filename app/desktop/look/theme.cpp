@@ -9,6 +9,7 @@
 
 #include "look/style_sheet.h"
 #include "look/svg_icon.h"
+#include "look/system_theme.h"
 
 /// Resources of a static library are there only once they are asked for, outside any namespace.
 static void loadResources() {
@@ -54,11 +55,21 @@ Colors darkColors() {
             .codeType = QColor(0x8F, 0xBF, 0xE0)};
 }
 
-/// Whether the desktop prefers dark: what its palette says (Qt 6.4 has no other way).
-bool systemIsDark() {
+/// For the portal to answer before the first window is drawn.
+constexpr int kPortalPatienceMs = 50;
+
+bool isDarkPalette() {
     static const QPalette system = QGuiApplication::palette();
-    return system.color(QPalette::WindowText).lightness() >
-           system.color(QPalette::Window).lightness();
+    return isDark(system);
+}
+
+/// The desktop's, without what apply() has set.
+QPalette desktopPalette() {
+    const QPalette own = QGuiApplication::palette();
+    QApplication::setPalette(QPalette());
+    const QPalette system = QGuiApplication::palette();
+    QApplication::setPalette(own);
+    return system;
 }
 
 QPalette paletteOf(const Colors& c) {
@@ -108,8 +119,18 @@ Theme::Theme() : m_colors(lightColors()) {
     loadResources();
 }
 
+void Theme::followSystem() {
+    m_system = new SystemTheme(desktopPalette, qApp);
+    QObject::connect(m_system, &SystemTheme::changed, this, [this] {
+        if (m_choice == ThemeChoice::system) apply(m_choice, m_fontPercent);
+    });
+    m_system->waitForPortal(kPortalPatienceMs);
+}
+
 void Theme::apply(ThemeChoice choice, int fontPercent) {
-    m_isDark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark());
+    m_choice = choice;
+    const bool systemIsDark = m_system != nullptr ? m_system->isDark() : isDarkPalette();
+    m_isDark = choice == ThemeChoice::dark || (choice == ThemeChoice::system && systemIsDark);
     m_fontPercent = fontPercent;
     m_colors = m_isDark ? darkColors() : lightColors();
     static bool hasStyle = false;

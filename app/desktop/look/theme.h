@@ -29,6 +29,8 @@ inline constexpr int kGrid = 8;
 inline constexpr int kRadius = 8;
 inline constexpr int kReadingWidth = 720;
 
+class SystemTheme;
+
 enum class ThemeChoice { system, light, dark };
 
 /// Threads: the UI thread. One for the app, made before the first widget.
@@ -38,6 +40,10 @@ class Theme : public QObject {
   public:
     static Theme& instance();
 
+    /// From now on ThemeChoice::system is what the desktop's portal says, and follows portal and
+    /// palette. Without it, the palette that the program was started with tells.
+    /// Needs  : called once, before the first window: the portal has a moment to answer.
+    void followSystem();
     void apply(ThemeChoice choice, int fontPercent);
     [[nodiscard]] bool isDark() const { return m_isDark; }
     [[nodiscard]] const Colors& colors() const { return m_colors; }
@@ -54,6 +60,8 @@ class Theme : public QObject {
 
   private:
     Theme();
+    SystemTheme* m_system = nullptr;  ///< Lives as long as the application object.
+    ThemeChoice m_choice = ThemeChoice::light;
     bool m_isDark = false;
     int m_fontPercent = 100;
     Colors m_colors;

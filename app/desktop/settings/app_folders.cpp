@@ -4,9 +4,20 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
+#include <QSettings>
 #include <QStandardPaths>
 
 namespace hokku::desktop {
+
+namespace {
+
+QString chosenIn(const QString& settingsFile) {
+    return QSettings(settingsFile, QSettings::IniFormat)
+        .value(QLatin1String(AppFolders::kDataFolderKey))
+        .toString();
+}
+
+}  // namespace
 
 Result<AppFolders> AppFolders::find(bool portable) {
     AppFolders folders;
@@ -26,6 +37,10 @@ Result<AppFolders> AppFolders::find(bool portable) {
                                    ? home + QStringLiteral("/hokku.ini")
                                    : Paths::writableLocation(Paths::GenericConfigLocation) +
                                          QStringLiteral("/hokku/hokku.ini");
+        folders.isChoosable = home.isEmpty();
+        const QString chosen = folders.isChoosable ? chosenIn(folders.settingsFile) : QString();
+        if (!chosen.isEmpty()) folders.data = chosen;
+        folders.isMissing = !chosen.isEmpty() && !QFileInfo(chosen).isDir();
         folders.cache =
             Paths::writableLocation(Paths::GenericCacheLocation) + QStringLiteral("/hokku");
     }
@@ -33,6 +48,7 @@ Result<AppFolders> AppFolders::find(bool portable) {
     if (folders.data.isEmpty())
         return Error{ErrorCode::io, "this system has no place for the files of programs", "",
                      "HOME"};
+    if (folders.isMissing) return folders;
     // One that cannot be made is no reason not to start: whoever writes there says so.
     for (const QString& folder : {folders.data, folders.models, folders.presets()})
         QDir().mkpath(folder);

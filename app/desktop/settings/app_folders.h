@@ -15,13 +15,17 @@ struct AppFolders {
     QString models;        ///< The model library.
     QString cache;         ///< May be deleted at any time.
     bool isPortable = false;
+    bool isChoosable = false;  ///< The data folder may be another one (DataFolder).
+    bool isMissing = false;    ///< The data folder that was chosen cannot be found.
+
+    static constexpr char kDataFolderKey[] = "data_folder";  ///< Of the settings file.
 
     [[nodiscard]] QString chatsFile() const { return data + QStringLiteral("/chats.sqlite"); }
     [[nodiscard]] QString presets() const { return data + QStringLiteral("/presets"); }
 
     /// `portable`, or a file portable.ini beside the program, keeps everything in
-    /// PROGRAM_FOLDER/hokku-data; HOKKU_HOME replaces the data folder otherwise. Makes the folders
-    /// where that can be.
+    /// PROGRAM_FOLDER/hokku-data; otherwise HOKKU_HOME is the data folder, or the one that was
+    /// chosen in the settings. Makes the folders where that can be, but never a chosen one.
     /// Errors : io where the system has no place for them.
     static Result<AppFolders> find(bool portable);
 };

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QDesktopServices>
 #include <QEvent>
+#include <QFileDialog>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -16,6 +17,7 @@
 #include "look/page_parts.h"
 #include "look/theme.h"
 #include "look/wrapping_check_box.h"
+#include "settings/data_folder.h"
 #include "settings/preset_editor.h"
 
 namespace hokku::desktop {
@@ -42,6 +44,7 @@ struct SettingsPage::Private {
     void addPresets(QVBoxLayout* column);
     void addStorage(QVBoxLayout* column);
     void addConversations(QVBoxLayout* column);
+    void showWantedFolder();
 
     SettingsPage* self;
     AppFolders folders;
@@ -49,6 +52,7 @@ struct SettingsPage::Private {
     PresetLibrary& presets;
     QScrollArea* area = nullptr;
     PresetEditor* editor = nullptr;
+    QVBoxLayout* wantedFolder = nullptr;  ///< What is said of the next start.
 };
 
 SettingsPage::SettingsPage(const AppFolders& folders, Settings& settings, PresetLibrary& presets,
@@ -68,6 +72,12 @@ SettingsPage::~SettingsPage() = default;
 
 void SettingsPage::showPreset(const QString& key) {
     m_private->editor->show(key);
+}
+
+void SettingsPage::chooseDataFolder(const QString& folder) {
+    const QString problem = DataFolder::want(m_private->folders, folder);
+    if (!problem.isEmpty()) emit noticed([problem] { return problem; });
+    m_private->showWantedFolder();
 }
 
 void SettingsPage::changeEvent(QEvent* event) {
@@ -227,9 +237,59 @@ void SettingsPage::Private::addStorage(QVBoxLayout* column) {
     auto* open = new QPushButton(tr("Open the folder"));
     QObject::connect(open, &QPushButton::clicked, self,
                      [this] { QDesktopServices::openUrl(QUrl::fromLocalFile(folders.data)); });
+    open->setToolTip(tr("In the file manager"));
     row->addWidget(open);
+    auto* choose = new QPushButton(tr("Keep it elsewhere…"));
+    choose->setObjectName(QStringLiteral("chooseFolderButton"));
+    choose->setToolTip(
+        tr("Choose an empty folder, and everything is copied there at the next start; or one where "
+           "Hokku kept conversations before, and those are used"));
+    choose->setVisible(folders.isChoosable);
+    QObject::connect(choose, &QPushButton::clicked, self, [this] {
+        const QString folder = QFileDialog::getExistingDirectory(
+            self, tr("A folder for conversations, presets and models"), folders.data);
+        if (!folder.isEmpty()) self->chooseDataFolder(folder);
+    });
+    row->addWidget(choose);
     row->addStretch(1);
     column->addLayout(row);
+    if (!folders.isChoosable && !folders.isPortable)
+        column->addWidget(makeRemark(tr("HOKKU_HOME names this folder.")));
+    wantedFolder = new QVBoxLayout;
+    column->addLayout(wantedFolder);
+    showWantedFolder();
+}
+
+void SettingsPage::Private::showWantedFolder() {
+    while (QLayoutItem* item = wantedFolder->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    const QString folder = folders.isChoosable ? DataFolder::wanted(folders) : QString();
+    if (folder.isEmpty()) return;
+    const bool isThere = DataFolder::isLibrary(folder);
+    QLabel* remark = makeRemark(
+        isThere
+            ? tr("From the next start: %1, with the conversations that lie there. Those of today "
+                 "stay where they are.")
+                  .arg(folder)
+            : tr("At the next start everything is copied to %1 and checked, and is used from "
+                 "there. What lies here stays until you delete it.")
+                  .arg(folder));
+    remark->setObjectName(QStringLiteral("wantedFolder"));
+    wantedFolder->addWidget(remark);
+    auto* keep = new QPushButton(tr("Leave it where it is"));
+    keep->setObjectName(QStringLiteral("keepFolderButton"));
+    keep->setToolTip(tr("Nothing is copied at the next start"));
+    // Later: the button goes with the remark.
+    QObject::connect(
+        keep, &QPushButton::clicked, self,
+        [this] {
+            DataFolder::keepPresent(folders);
+            showWantedFolder();
+        },
+        Qt::QueuedConnection);
+    wantedFolder->addWidget(keep, 0, Qt::AlignLeft);
 }
 
 }  // namespace hokku::desktop

@@ -22,6 +22,8 @@ class SettingsPage : public QWidget {
     ~SettingsPage() override;
 
     void showPreset(const QString& key);
+    /// For the next start, or says why not.
+    void chooseDataFolder(const QString& folder);
 
   signals:
     void noticed(const hokku::desktop::NoticeWords& words);

@@ -115,7 +115,7 @@ struct GenerationRequest {
     /// 0: none, by the template's own switch where it has one.
     std::optional<uint32_t> thought_budget_tokens;
     std::string now;                      ///< For the template; see TemplateInput::now.
-    bool continue_final_message = false;  ///< The last message is left open and continued.
+    bool continue_final_message = false;  ///< Goes on in the last message, or within its thought.
 
     SamplingOptions sampling;
     std::vector<ConstraintSpec> constraints;  ///< What the text must look like; all must hold.

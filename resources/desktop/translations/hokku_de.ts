@@ -241,6 +241,92 @@
     </message>
 </context>
 <context>
+    <name>hokku::desktop::DataFolder</name>
+    <message>
+        <source>%1 lies within the folder of today. Please choose one elsewhere.</source>
+        <translation>%1 liegt im jetzigen Ordner. Bitte einen anderen wählen.</translation>
+    </message>
+    <message>
+        <source>There are other files in %1. Please choose an empty folder.</source>
+        <translation>In %1 liegen andere Dateien. Bitte einen leeren Ordner wählen.</translation>
+    </message>
+    <message>
+        <source>Nothing can be written to %1. Please choose another folder.</source>
+        <translation>In %1 kann nichts geschrieben werden. Bitte einen anderen Ordner wählen.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written.</source>
+        <translation>%1 kann nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The folder %1 is not there.</source>
+        <translation>Der Ordner %1 ist nicht da.</translation>
+    </message>
+    <message>
+        <source>%1 are needed in %2, but only %3 are free.</source>
+        <translation>In %2 werden %1 gebraucht, aber nur %3 sind frei.</translation>
+    </message>
+    <message>
+        <source>The copying was cancelled.</source>
+        <translation>Das Kopieren wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>There is another file in the place of %1.</source>
+        <translation>An der Stelle von %1 liegt eine andere Datei.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2</source>
+        <translation>%1 kann nicht gelesen werden: %2</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2</source>
+        <translation>%1 kann nicht geschrieben werden: %2</translation>
+    </message>
+    <message>
+        <source>%1 was copied wrongly: the disk may be damaged.</source>
+        <translation>%1 wurde falsch kopiert: vielleicht ist der Datenträger beschädigt.</translation>
+    </message>
+</context>
+<context>
+    <name>hokku::desktop::DataFolderDialogs</name>
+    <message>
+        <source>Copying your conversations and models to %1</source>
+        <translation>Unterhaltungen und Modelle werden nach %1 kopiert</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>The folder with your conversations is not there: %1</source>
+        <translation>Der Ordner mit den Unterhaltungen ist nicht da: %1</translation>
+    </message>
+    <message>
+        <source>If it lies on another disk, connect that. The usual folder has none of the conversations that were written since it was left.</source>
+        <translation>Wenn er auf einem anderen Datenträger liegt, bitte diesen anschließen. Im üblichen Ordner fehlen die Unterhaltungen, die seit dem Umzug geschrieben wurden.</translation>
+    </message>
+    <message>
+        <source>Look again</source>
+        <translation>Noch einmal suchen</translation>
+    </message>
+    <message>
+        <source>Use the usual folder</source>
+        <translation>Den üblichen Ordner verwenden</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>Beenden</translation>
+    </message>
+    <message>
+        <source>%1
+
+Everything stays where it was, in %2</source>
+        <translation>%1
+
+Alles bleibt, wo es war, in %2</translation>
+    </message>
+</context>
+<context>
     <name>hokku::desktop::Download</name>
     <message>
         <source>Only addresses with http or https can be downloaded.</source>
@@ -1377,6 +1463,42 @@
     <message>
         <source>By a notification of the desktop, while you are elsewhere</source>
         <translation>Durch eine Benachrichtigung, während Hokku im Hintergrund liegt</translation>
+    </message>
+    <message>
+        <source>In the file manager</source>
+        <translation>In der Dateiverwaltung</translation>
+    </message>
+    <message>
+        <source>Keep it elsewhere…</source>
+        <translation>Woanders aufbewahren …</translation>
+    </message>
+    <message>
+        <source>Choose an empty folder, and everything is copied there at the next start; or one where Hokku kept conversations before, and those are used</source>
+        <translation>Ein leerer Ordner: alles wird beim nächsten Start dorthin kopiert. Ein Ordner, in dem Hokku schon Unterhaltungen hatte: diese werden verwendet</translation>
+    </message>
+    <message>
+        <source>A folder for conversations, presets and models</source>
+        <translation>Ein Ordner für Unterhaltungen, Vorgaben und Modelle</translation>
+    </message>
+    <message>
+        <source>HOKKU_HOME names this folder.</source>
+        <translation>Diesen Ordner nennt HOKKU_HOME.</translation>
+    </message>
+    <message>
+        <source>From the next start: %1, with the conversations that lie there. Those of today stay where they are.</source>
+        <translation>Ab dem nächsten Start: %1, mit den Unterhaltungen, die dort liegen. Die jetzigen bleiben, wo sie sind.</translation>
+    </message>
+    <message>
+        <source>At the next start everything is copied to %1 and checked, and is used from there. What lies here stays until you delete it.</source>
+        <translation>Beim nächsten Start wird alles nach %1 kopiert, geprüft und von da an dort verwendet. Was hier liegt, bleibt, bis es gelöscht wird.</translation>
+    </message>
+    <message>
+        <source>Leave it where it is</source>
+        <translation>Hier lassen</translation>
+    </message>
+    <message>
+        <source>Nothing is copied at the next start</source>
+        <translation>Beim nächsten Start wird nichts kopiert</translation>
     </message>
 </context>
 <context>

@@ -4,14 +4,12 @@
 
 #include <QDBusConnection>
 #include <QDBusMessage>
-#include <QProcess>
-#include <QStandardPaths>
 #include <QWidget>
 
 #include "application/reply_watch.h"
 #include "gui/application/app_fixture.h"
 #include "gui/support/catch_qt.h"
-#include "support/golden.h"
+#include "gui/support/session_bus.h"
 
 using namespace hokku;
 using namespace hokku::desktop;
@@ -51,29 +49,6 @@ class FakeService : public QObject {
     void NotificationClosed(uint id, uint reason);
 };
 
-/// A bus of this test's own; none where there is no dbus-daemon.
-class Bus {
-  public:
-    Bus() {
-        m_daemon.start(QStringLiteral("dbus-daemon"),
-                       {QStringLiteral("--session"), QStringLiteral("--nofork"),
-                        QStringLiteral("--nopidfile"), QStringLiteral("--print-address")});
-        if (!m_daemon.waitForStarted(kPatienceMs) || !m_daemon.waitForReadyRead(kPatienceMs))
-            return;
-        m_address = m_daemon.readLine().trimmed();
-        qputenv("DBUS_SESSION_BUS_ADDRESS", m_address);
-    }
-    ~Bus() {
-        m_daemon.terminate();
-        m_daemon.waitForFinished(kPatienceMs);
-    }
-    [[nodiscard]] QString address() const { return QString::fromLatin1(m_address); }
-
-  private:
-    QProcess m_daemon;
-    QByteArray m_address;
-};
-
 struct Fixture {
     QApplication& app = application();
     QWidget window;
@@ -82,7 +57,7 @@ struct Fixture {
     QString busName = QStringLiteral("service");
 
     Fixture() {
-        static Bus bus;  // the program has one connection to its session bus
+        static SessionBus bus;
         REQUIRE_FALSE(bus.address().isEmpty());
         QDBusConnection own = QDBusConnection::connectToBus(bus.address(), busName);
         REQUIRE(own.registerService(QStringLiteral("org.freedesktop.Notifications")));
@@ -96,16 +71,10 @@ struct Fixture {
     }
 };
 
-bool hasDaemon() {
-    const bool isThere = !QStandardPaths::findExecutable(QStringLiteral("dbus-daemon")).isEmpty();
-    if (!isThere) report_skip("there is no dbus-daemon");
-    return isThere;
-}
-
 }  // namespace
 
 TEST_CASE("Notifier: tells the desktop, replaces, withdraws and hears the click", "[gui][quick]") {
-    if (!hasDaemon()) return;
+    if (!has_bus_daemon()) return;
     Fixture f;
     QSignalSpy activated(&f.notifier, &Notifier::activated);
     f.notifier.tell(QStringLiteral("Done"), QStringLiteral("a <b> & c"));
@@ -149,7 +118,7 @@ TEST_CASE("Notifier: without a service the window asks for attention, and nothin
 
 TEST_CASE("ReplyWatch: only long replies in the background are told, and only if wanted",
           "[gui][quick]") {
-    if (!hasDaemon()) return;
+    if (!has_bus_daemon()) return;
     Fixture bus;
     AppFixture f;
     f.loadModel();
