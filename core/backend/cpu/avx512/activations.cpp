@@ -100,11 +100,10 @@ void store_halves(const GemvVector& v, size_t b, const Block& block, int32_t zer
     int8_t* codes = v.codes + b / 4 * 128 + b % 4 * 16;
     store(codes, block.codes[0]);
     store(codes + 64, block.codes[1]);
-    const __m128i sums = _mm_add_epi32(block.sums[0], block.sums[1]);
     const __m128i whole_sums = _mm_add_epi32(block.whole_sums[0], block.whole_sums[1]);
     const __m128 scale = _mm_set1_ps(block.scale);
     _mm_store_ps(v.scales + b * 4, scale);
-    store(v.starts + b * 4, _mm_mullo_epi32(sums, _mm_set1_epi32(-zero_point)));
+    store(v.starts + b * 4, _mm_mullo_epi32(whole_sums, _mm_set1_epi32(-zero_point)));
     _mm_store_ps(v.sums + b * 4, _mm_mul_ps(scale, _mm_cvtepi32_ps(whole_sums)));
 }
 
@@ -114,7 +113,7 @@ void store_pairs(const GemvVector& v, size_t b, const Block& block, int32_t zero
         store(v.codes + b * 32 + half * 16, block.codes[half]);
         _mm_store_ps(v.scales + b * 8 + half * 4, _mm_set1_ps(block.scale));
         store(v.starts + b * 8 + half * 4,
-              _mm_mullo_epi32(block.sums[half], _mm_set1_epi32(-zero_point)));
+              _mm_mullo_epi32(block.whole_sums[half], _mm_set1_epi32(-zero_point)));
     }
 }
 

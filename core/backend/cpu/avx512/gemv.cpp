@@ -21,11 +21,8 @@ constexpr size_t kBytesAhead = 2048;
 template <bool kFine>
 HOKKU_INLINE StepVector<kFine> step_vector(const GemvCall& call, uint32_t index) {
     const GemvVector& v = call.vectors[index];
-    StepVector<kFine> own{v.codes, nullptr, v.starts, nullptr, v.scales, v.sums};
-    if (kFine) {
-        own.rest_codes = call.residuals[index].codes;
-        own.rest_starts = call.residuals[index].starts;
-    }
+    StepVector<kFine> own{v.codes, nullptr, v.starts, v.scales, v.sums};
+    if (kFine) own.rest_codes = call.residuals[index].codes;
     return own;
 }
 

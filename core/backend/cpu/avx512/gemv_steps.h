@@ -12,12 +12,12 @@ namespace hokku::cpu {
 namespace {
 
 /// A vector as steps see it. A fine one has besides its codes those of what quantising left: they
-/// count 1 / 2^kFineBits as much, so that both add up to one integer.
+/// count 1 / 2^kFineBits as much, so that both add up to one integer, which has one start.
 template <bool kFine>
 struct StepVector {
     static constexpr bool kIsFine = kFine;
     const int8_t *codes, *rest_codes;
-    const int32_t *starts, *rest_starts;
+    const int32_t* starts;
     const float *scales, *sums;
 };
 
@@ -82,13 +82,13 @@ HOKKU_INLINE void add_fifth_bits(const uint8_t* p, __m512i& low, __m512i& high) 
 template <class V>
 HOKKU_INLINE __m512 finish_halves(__m512 sum, __m512i low, __m512i high, __m512 scales, const V& v,
                                   size_t step) {
-    __m512i dots = dot(_mm512_load_si512(v.starts + step * 16), low, v.codes + step * 128);
+    const __m512i start = _mm512_load_si512(v.starts + step * 16);
+    __m512i dots = dot(V::kIsFine ? _mm512_setzero_si512() : start, low, v.codes + step * 128);
     dots = dot(dots, high, v.codes + step * 128 + 64);
     if constexpr (V::kIsFine) {
-        __m512i rest =
-            dot(_mm512_load_si512(v.rest_starts + step * 16), low, v.rest_codes + step * 128);
-        rest = dot(rest, high, v.rest_codes + step * 128 + 64);
-        dots = _mm512_add_epi32(_mm512_slli_epi32(dots, kFineBits), rest);
+        dots = _mm512_add_epi32(_mm512_slli_epi32(dots, kFineBits), start);
+        dots = dot(dots, low, v.rest_codes + step * 128);
+        dots = dot(dots, high, v.rest_codes + step * 128 + 64);
     }
     return add_products(sum, dots, _mm512_mul_ps(scales, _mm512_load_ps(v.scales + step * 16)));
 }
@@ -215,11 +215,11 @@ struct StepQ8_0 {
                                    __mmask16 lanes) {
         const __m512i codes = _mm512_xor_si512(join(load_bytes32(p + 2), load_bytes32(p + 36)),
                                                _mm512_set1_epi8(-128));
-        __m512i dots = dot(_mm512_load_si512(v.starts + step * 16), codes, v.codes + step * 64);
+        const __m512i start = _mm512_load_si512(v.starts + step * 16);
+        __m512i dots = dot(V::kIsFine ? _mm512_setzero_si512() : start, codes, v.codes + step * 64);
         if constexpr (V::kIsFine) {
-            const __m512i rest =
-                dot(_mm512_load_si512(v.rest_starts + step * 16), codes, v.rest_codes + step * 64);
-            dots = _mm512_add_epi32(_mm512_slli_epi32(dots, kFineBits), rest);
+            dots = _mm512_add_epi32(_mm512_slli_epi32(dots, kFineBits), start);
+            dots = dot(dots, codes, v.rest_codes + step * 64);
         }
         const __m512i index = _mm512_castsi256_si512(
             _mm256_set_epi16(17, 17, 17, 17, 17, 17, 17, 17, 0, 0, 0, 0, 0, 0, 0, 0));
