@@ -20,7 +20,8 @@ struct ChatOptions {
     ModelOptions model;
     SamplingFlags sampling;
     ConstraintFlags constraints;
-    std::string system, first, session;
+    std::optional<std::string> system;
+    std::string first, session;
     uint64_t cache_mb = ChatCache::kDefaultLimitBytes >> 20;
     uint32_t max_tokens = 0;
     std::optional<uint32_t> thought_budget;
@@ -69,13 +70,14 @@ class Chat {
           overflow_(options.overflow),
           prompt_lookup_(options.prompt_lookup),
           session_(session),
-          is_interactive_(is_interactive) {
-        conversation_.system = options.system;
+          is_interactive_(is_interactive),
+          has_own_system_(options.system.has_value()) {
+        conversation_.system = options.system.value_or("");
     }
 
     /// Goes on with a conversation that was kept. Another system message takes the old one's place.
     void resume(Conversation conversation) {
-        if (!conversation_.system.empty()) conversation.system = conversation_.system;
+        if (has_own_system_) conversation.system = conversation_.system;
         conversation_ = std::move(conversation);
         if (conversation_.is_unanswered())
             write_message("the last message was not answered; /again answers it");
@@ -84,7 +86,7 @@ class Chat {
 
     /// Keeps what the next message will start from.
     void save_context() {
-        if (session_ == nullptr || !is_changed_) return;
+        if (session_ == nullptr || !is_changed_ || conversation_.messages.empty()) return;
         const auto tokens = loaded_.engine->tokenize_request(make_request());
         if (tokens) session_->save_context(*loaded_.engine, *tokens);
     }
@@ -98,11 +100,9 @@ class Chat {
         const std::string rest = end == std::string::npos ? "" : line.substr(end + 1);
         if (command == "/quit" || command == "/exit") return false;
         if (command == "/reset") {
-            conversation_ = {conversation_.system, {}, {}};
-            save_conversation();
+            start_anew(conversation_.system);
         } else if (command == "/system") {
-            conversation_ = {rest, {}, {}};
-            save_conversation();
+            start_anew(rest);
         } else if (command == "/again") {
             return again();
         } else if (command == "/help") {
@@ -120,6 +120,12 @@ class Chat {
     [[nodiscard]] bool is_unsaved() const { return is_unsaved_; }
 
   private:
+    void start_anew(const std::string& system) {
+        conversation_ = {system, {}, {}};
+        save_conversation();
+        if (session_ != nullptr) session_->forget_context();
+    }
+
     /// What cannot be saved is said once, not after each message.
     void save_conversation() {
         if (session_ == nullptr) return;
@@ -210,6 +216,7 @@ class Chat {
     Conversation conversation_;
     bool is_changed_ = false;  // since it was resumed
     bool is_interactive_;
+    bool has_own_system_;
     std::string gap_;  ///< Written before the next answer.
     bool has_failed_ = false, is_unsaved_ = false;
 };
@@ -265,7 +272,8 @@ Result<void> open_session(const ChatOptions& options, std::optional<Session>& se
 /// What the model takes no notice of.
 void warn_of_idle(const ChatOptions& options, const LoadedModel& loaded) {
     GenerationRequest request;
-    if (!options.system.empty()) request.messages.push_back({"system", options.system});
+    if (!options.system.value_or("").empty())
+        request.messages.push_back({"system", *options.system});
     request.messages.push_back({"user", "Hi"});
     request.thought_budget_tokens = options.thought_budget;
     warn_of_unseen(request, loaded);

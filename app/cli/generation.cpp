@@ -116,8 +116,9 @@ void add_thought_budget(CLI::App* command, std::optional<uint32_t>& budget) {
 }
 
 void add_prompt_lookup(CLI::App* command, bool& prompt_lookup) {
-    command->add_flag("!--no-prompt-lookup", prompt_lookup,
-                      "Do not guess repeated text ahead; the answer is the same, later");
+    command->add_flag_callback(
+        "--no-prompt-lookup", [&prompt_lookup] { prompt_lookup = false; },
+        "Do not guess repeated text ahead; the answer is the same, later");
 }
 
 GenerationResult generate_to_stdout(LoadedModel& loaded, GenerationRequest request, bool stream,

@@ -34,7 +34,8 @@ struct RunOptions {
     ConstraintFlags constraints;
     std::optional<std::string> prompt;
     std::optional<std::string> tokens;
-    std::string prompt_file, system, tools_file, prompt_cache;
+    std::string prompt_file, tools_file, prompt_cache;
+    std::optional<std::string> system;
     std::optional<uint32_t> thought_budget;
     std::vector<std::string> stop;
     uint32_t max_tokens = 0;
@@ -131,7 +132,7 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
         if (!tools) return tools.error();
         request.tools_json = std::move(*tools);
     }
-    if (!options.system.empty()) request.messages.push_back({"system", options.system});
+    if (options.system) request.messages.push_back({"system", *options.system});
     request.messages.push_back({"user", std::move(prompt)});
     return request;
 }
@@ -284,7 +285,7 @@ void check_usage(const RunOptions& options) {
     const int num_prompts =
         (options.prompt ? 1 : 0) + (options.prompt_file.empty() ? 0 : 1) + (options.tokens ? 1 : 0);
     if (num_prompts != 1) throw CLI::ValidationError("give one of -p, -f and --tokens");
-    if (!options.system.empty() && (options.raw || options.tokens)) {
+    if (options.system && (options.raw || options.tokens)) {
         throw CLI::ValidationError("--system has no meaning with --raw or --tokens");
     }
     if (options.prompt_cache_ro && options.prompt_cache.empty()) {

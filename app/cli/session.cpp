@@ -218,4 +218,10 @@ void Session::save_context(Engine& engine, const std::vector<TokenId>& tokens) c
     cache_->folder.trim();
 }
 
+void Session::forget_context() const {
+    std::error_code error;
+    if (!cache_ || fs::remove(cache_->file, error) || !error) return;
+    write_message("the context is not forgotten: " + path_utf8(cache_->file) + " stays");
+}
+
 }  // namespace hokku::cli

@@ -48,6 +48,8 @@ class Session {
     /// What goes wrong with the context costs time, not text: it is a message, no failure.
     void restore_context(Engine& engine, Overflow overflow) const;
     void save_context(Engine& engine, const std::vector<TokenId>& tokens) const;
+    /// What was said must not stay there when the conversation is forgotten.
+    void forget_context() const;
 
   private:
     /// Where contexts are kept.

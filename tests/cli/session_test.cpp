@@ -205,7 +205,11 @@ TEST_CASE("hokku chat --session: without a folder for the cache the chat goes on
 TEST_CASE("hokku chat --session: what is forgotten is not there again", "[cli][quick]") {
     const Home home;
     REQUIRE(home.chat("one\n", "a").status == 0);
-    REQUIRE(home.chat("/reset\n", "a").status == 0);
+    REQUIRE(fs::exists(home.context("a")));
+    const HokkuRun reset = home.chat("/reset\n", "a");
+    REQUIRE(reset.status == 0);
+    CHECK(reset.err.find("not saved") == std::string::npos);
+    CHECK_FALSE(fs::exists(home.context("a")));
     CHECK(json::parse(read_all(home.conversation("a")))["messages"].empty());
     REQUIRE(home.chat("one\n/system Be brief.\n", "a").status == 0);
     const json kept = json::parse(read_all(home.conversation("a")));
