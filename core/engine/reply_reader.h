@@ -42,7 +42,7 @@ class ReplyReader final : private reply::ReplySink {
     Result<void> finish(StopReason reason);
 
     /// A stop string has ended the answer.
-    [[nodiscard]] bool is_stopped() const { return stops_->is_stopped(); }
+    [[nodiscard]] bool is_stopped() const { return stops_ && stops_->is_stopped(); }
     [[nodiscard]] bool has_text() const { return has_text_; }
     /// What comes next is not the answer: constraints do not hold for it.
     [[nodiscard]] bool is_beside_answer() const;

@@ -182,7 +182,9 @@ std::string MarkedParser::pending_answer() const {
 bool MarkedParser::reaches_answer(std::string_view text) const {
     if (is_behind_call_marker()) return !may_begin_call(text);
     if (is_in_answer() || is_control(text)) return false;
-    std::string_view close = format_.thoughts.empty() ? "" : format_.thoughts.front().close;
+    // A view of the format's own text: "" beside it would make a string that ends here.
+    std::string_view close;
+    if (!format_.thoughts.empty()) close = format_.thoughts.front().close;
     if (where_ != Where::thought) close = reader_->format().close;
     if (close.empty() || is_control(close)) return false;
     // Only the end of what is unread can be a part of the marker.
