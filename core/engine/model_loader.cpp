@@ -308,7 +308,7 @@ class GgufModelLoader : public ModelLoader {
         ModelInfo& info = loaded.info;
         HOKKU_TRY(const GpuPlan plan, gpu_->plan(options.kv_type));
         const uint64_t taken = plan.weight_bytes + plan.fixed_bytes;
-        if (taken > plan.free_bytes - plan.free_bytes / 20)
+        if (taken > memory_budget(plan.free_bytes))
             return Error{ErrorCode::limit_exceeded,
                          fmt::format("the model takes {} MiB on the GPU and {} MiB of {} are free",
                                      taken >> 20, plan.free_bytes >> 20, plan.total_bytes >> 20),

@@ -312,11 +312,12 @@ Result<TokenId> TokenChooser::sample_and_accept(size_t num_left) {
     bool was_too_late = false;
     for (int tries = 0;; ++tries) {
         if (tries == kMostTries) HOKKU_CHECK(drop_dead_ends(num_left));
-        const bool is_any_left = std::any_of(logits_.begin(), logits_.end(),
-                                             [](float logit) { return logit != kForbidden; });
-        if (tries > 0 && !is_any_left && was_too_late)
+        const auto is_allowed = [](float logit) { return logit != kForbidden; };
+        // At first the mask has left some.
+        if (tries > 0 && std::none_of(logits_.begin(), logits_.end(), is_allowed)) {
+            if (!was_too_late) return contradiction();
             return too_late(rest_.empty() ? constraint_->missing_text() : rest_, num_left);
-        if (tries > 0 && !is_any_left) return contradiction();
+        }
         HOKKU_TRY(const TokenId token, sampler_.sample(logits_));
         if (is_beside(token)) {
             is_only_opening_ = true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of many vectors on tensor cores against double precision: the exact values that the
 // file's blocks and the quantised vectors mean.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "cuda/support/device.h"
+#include "cuda/support/product_check.h"
 #include "cuda/support/tensors.h"
 #include "support/catch.h"
 
@@ -34,44 +34,9 @@ LaunchShape shape_of(uint32_t rows, uint32_t num_vectors) {
 void check_gemm(const GemmCase& c) {
     const std::string kernel = kernel_name("gemm", c.type);
     INFO(kernel << ": " << c.rows << " x " << c.cols << ", " << c.num_vectors << " vectors");
-    TestDevice& device = TestDevice::get();
-    device.set_schedule({});
-    const RepackedMatrix weight(c.type, c.rows, c.cols, c.kind, c.rows * 7 + c.cols);
-    const QuantizedBuffer x(c.num_vectors, c.cols);
-    quantize(activations(size_t{c.num_vectors} * c.cols, c.cols, c.scale), c.cols, x);
-    const std::vector<double> x_values = x.values();
-    const std::vector<float> bias = activations(c.rows, 5, 100.0f);
-    const uint32_t stride = c.rows + 3;
-    const std::vector<float> residual = activations(size_t{c.num_vectors} * stride, 6, 10.0f);
-    const DeviceBuffer<float> device_bias(bias);
-    for (const emulation::Schedule& schedule : kernel_schedules()) {
-        INFO(describe(schedule));
-        device.set_schedule(schedule);
-        const DeviceBuffer<float> out(residual);
-        device.run(kernel.c_str(), shape_of(c.rows, c.num_vectors),
-                   GemmParams{.weight = weight.view(),
-                              .x = x.view(),
-                              .bias = c.has_bias ? device_bias.pointer() : nullptr,
-                              .residual = c.has_residual ? out.pointer() : nullptr,
-                              .out = out.pointer(),
-                              .out_stride = stride});
-        const std::vector<float> got = out.read();
-        for (uint32_t v = 0; v < c.num_vectors; ++v) {
-            const double* xv = x_values.data() + size_t{v} * c.cols;
-            for (uint32_t r = 0; r < c.rows; ++r) {
-                Product exact =
-                    exact_product(weight.values().data() + size_t{r} * c.cols, xv, c.cols);
-                if (c.has_bias) exact.add(bias[r], 100.0);
-                if (c.has_residual) exact.add(residual[size_t{v} * stride + r], 10.0);
-                INFO("vector " << v << " row " << r);
-                REQUIRE(std::abs(double{got[size_t{v} * stride + r]} - exact.sum) <=
-                        1e-6 * exact.magnitude);
-            }
-            for (uint32_t i = c.rows; i < stride; ++i) {
-                REQUIRE(got[size_t{v} * stride + i] == residual[size_t{v} * stride + i]);
-            }
-        }
-    }
+    check_products<GemmParams>(c, [&](const GemmParams& params) {
+        TestDevice::get().run(kernel.c_str(), shape_of(c.rows, c.num_vectors), params);
+    });
 }
 
 /// Sizes at which stages, tiles of rows and tiles of vectors end early or exactly.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of repacked weights and quantised vectors against double precision: the exact values
 // that the file's blocks and the quantised vectors mean, so that what is left is float32 rounding.
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "cuda/support/device.h"
+#include "cuda/support/product_check.h"
 #include "cuda/support/tensors.h"
 #include "support/catch.h"
 
@@ -35,49 +34,14 @@ void check_gemv(const GemvCase& c) {
     INFO(kernel_name(c.type, c.num_vectors)
          << ": " << c.rows << " x " << c.cols << ", " << c.num_vectors << " vectors, "
          << c.warps_per_row << " warps a row, " << c.num_threads << " threads");
-    TestDevice& device = TestDevice::get();
-    device.set_schedule({});
-    const RepackedMatrix weight(c.type, c.rows, c.cols, c.kind, c.rows * 7 + c.cols);
-    const QuantizedBuffer x(c.num_vectors, c.cols);
-    quantize(activations(size_t{c.num_vectors} * c.cols, c.cols, c.scale), c.cols, x);
-    const std::vector<double> x_values = x.values();
-    const std::vector<float> bias = activations(c.rows, 5, 100.0f);
-    const uint32_t stride = c.rows + 3;
-    const std::vector<float> residual = activations(size_t{c.num_vectors} * stride, 6, 10.0f);
-    const DeviceBuffer<float> device_bias(bias);
     const uint32_t rows_of_block = c.num_threads / 32 / c.warps_per_row * 2;
-    for (const emulation::Schedule& schedule : kernel_schedules()) {
-        INFO(describe(schedule));
-        device.set_schedule(schedule);
-        const DeviceBuffer<float> out(residual);
-        device.run(
+    check_products<GemvParams>(c, [&](GemvParams params) {
+        params.warps_per_row = c.warps_per_row;
+        TestDevice::get().run(
             kernel_name(c.type, c.num_vectors).c_str(),
             {.grid_x = (c.rows + rows_of_block - 1) / rows_of_block, .num_threads = c.num_threads},
-            GemvParams{.weight = weight.view(),
-                       .x = x.view(),
-                       .bias = c.has_bias ? device_bias.pointer() : nullptr,
-                       .residual = c.has_residual ? out.pointer() : nullptr,
-                       .out = out.pointer(),
-                       .out_stride = stride,
-                       .warps_per_row = c.warps_per_row});
-        const std::vector<float> got = out.read();
-        for (uint32_t v = 0; v < c.num_vectors; ++v) {
-            const double* xv = x_values.data() + size_t{v} * c.cols;
-            for (uint32_t r = 0; r < c.rows; ++r) {
-                Product exact =
-                    exact_product(weight.values().data() + size_t{r} * c.cols, xv, c.cols);
-                if (c.has_bias) exact.add(bias[r], 100.0);
-                if (c.has_residual) exact.add(residual[size_t{v} * stride + r], 10.0);
-                INFO("vector " << v << " row " << r);
-                REQUIRE(std::abs(double{got[size_t{v} * stride + r]} - exact.sum) <=
-                        1e-6 * exact.magnitude);
-            }
-            // What lies behind the rows of a vector is not touched.
-            for (uint32_t i = c.rows; i < stride; ++i) {
-                REQUIRE(got[size_t{v} * stride + i] == residual[size_t{v} * stride + i]);
-            }
-        }
-    }
+            params);
+    });
 }
 
 /// Multiples of the type's block near the sizes at which lanes or warps run out of work.

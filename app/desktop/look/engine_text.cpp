@@ -46,6 +46,10 @@ struct KnownError {
     const char* sign;
     const char* words;
 };
+constexpr const char* kNotWhole =
+    QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                      "The file is not whole: it ends too early, as after a download that broke "
+                      "off");
 constexpr KnownError kKnownErrors[] = {
     {ErrorCode::bad_format, "the file does not start with GGUF",
      QT_TRANSLATE_NOOP("hokku::desktop::EngineText", "It is not a model file (GGUF)")},
@@ -58,18 +62,9 @@ constexpr KnownError kKnownErrors[] = {
     {ErrorCode::bad_format, "this is a GGML file",
      QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
                        "Its format (GGML) is too old; GGUF took its place")},
-    {ErrorCode::bad_format, "the file ends within",
-     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
-                       "The file is not whole: it ends too early, as after a download that broke "
-                       "off")},
-    {ErrorCode::bad_format, "end past the file",
-     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
-                       "The file is not whole: it ends too early, as after a download that broke "
-                       "off")},
-    {ErrorCode::bad_format, "past the end of the file",
-     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
-                       "The file is not whole: it ends too early, as after a download that broke "
-                       "off")},
+    {ErrorCode::bad_format, "the file ends within", kNotWhole},
+    {ErrorCode::bad_format, "end past the file", kNotWhole},
+    {ErrorCode::bad_format, "past the end of the file", kNotWhole},
     {ErrorCode::unsupported, "the architecture \"",
      QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
                        "This version of Hokku does not know models of the kind “%1”")},

@@ -9,9 +9,7 @@
 #include <QThread>
 #include <filesystem>
 
-#ifdef Q_OS_UNIX
-#include <unistd.h>
-#endif
+#include "settings/sync_to_disk.h"
 
 namespace hokku::desktop {
 namespace {
@@ -48,15 +46,6 @@ QByteArray versionOf(const QNetworkReply& reply) {
 
 std::filesystem::path toPath(const QString& path) {
     return std::filesystem::path(path.toStdU16String());
-}
-
-bool syncToDisk(QFile& file) {
-    if (!file.flush()) return false;
-#ifdef Q_OS_UNIX
-    return fsync(file.handle()) == 0;
-#else
-    return true;
-#endif
 }
 
 }  // namespace

@@ -9,9 +9,8 @@
 #include <QSettings>
 #include <QStorageInfo>
 #include <algorithm>
-#ifdef Q_OS_UNIX
-#include <unistd.h>
-#endif
+
+#include "settings/sync_to_disk.h"
 
 namespace hokku::desktop {
 namespace {
@@ -29,15 +28,6 @@ QString canonical(const QString& folder) {
 
 bool isWithin(const QString& inner, const QString& outer) {
     return inner == outer || inner.startsWith(outer + QLatin1Char('/'));
-}
-
-bool syncToDisk(QFile& file) {
-    if (!file.flush()) return false;
-#ifdef Q_OS_UNIX
-    return fsync(file.handle()) == 0;
-#else
-    return true;
-#endif
 }
 
 /// Empty where the file cannot be read.

@@ -25,17 +25,20 @@ struct Extent {
     size_t num_members = 0;  ///< Of the object with the most.
 };
 
+/// The quote that closes the string which the one at `quote` opens, or the end of the text.
+size_t end_of_string(std::string_view text, size_t quote) {
+    size_t i = quote + 1;
+    while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2u : 1u;
+    return i;
+}
+
 Extent measure(std::string_view text) {
     Extent extent;
     std::vector<size_t> num_members;  // Of what is open.
-    bool in_string = false;
     for (size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            in_string = c != '"';
-        } else if (c == '"') {
-            in_string = true;
+        if (c == '"') {
+            i = end_of_string(text, i);
         } else if (c == '{' || c == '[') {
             num_members.push_back(0);
             extent.depth = std::max(extent.depth, num_members.size());
@@ -51,14 +54,10 @@ Extent measure(std::string_view text) {
 /// Numbers are kept with some 17 digits; another number must not take their place.
 Result<void> check_numbers(std::string_view text) {
     constexpr std::string_view kNumber = "+-.0123456789eE";
-    bool in_string = false;
     for (size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (in_string) {
-            if (c == '\\') ++i;
-            in_string = c != '"';
-        } else if (c == '"') {
-            in_string = true;
+        if (c == '"') {
+            i = end_of_string(text, i);
         } else if (c == '-' || (c >= '0' && c <= '9')) {
             const std::string_view written = text.substr(i, text.find_first_not_of(kNumber, i) - i);
             const auto meant = parse_decimal(written);
