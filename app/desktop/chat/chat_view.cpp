@@ -26,8 +26,6 @@ namespace {
 constexpr int kBottomSlack = 8;
 /// Streamed text is shown at least this often, however long it takes to lay out.
 constexpr int kLongestDelayMs = 100;
-/// Turns that are not seen yet are laid out in slices of this length.
-constexpr int kSliceMs = 12;
 /// A window that is being resized is laid out when it rests.
 constexpr int kResizeDelayMs = 40;
 
@@ -52,6 +50,7 @@ struct ChatView::Private {
     QWidget* empty;
     QLabel *emptyTitle, *emptyHint;
     QTimer layoutTimer, resizeTimer;
+    int sliceMs = 12;
     double width = kReadingWidth;
     bool isFollowing = true;
     bool isChanging = false;     ///< The document, so that its scroll bar moves by itself.
@@ -114,7 +113,7 @@ void ChatView::Private::change(const std::function<void()>& edit) {
 void ChatView::Private::layoutStreamed() {
     QElapsedTimer timer;
     timer.start();
-    change([this] { transcript.layout(QDeadlineTimer(kSliceMs)); });
+    change([this] { transcript.layout(QDeadlineTimer(sliceMs)); });
     // No more than a third of the time goes to the layout of what is streamed.
     layoutTimer.setInterval(
         transcript.isLaidOut() ? qMin(kLongestDelayMs, static_cast<int>(timer.elapsed()) * 2) : 0);
@@ -124,7 +123,7 @@ void ChatView::Private::relayout() {
     const QScrollBar* bar = browser->verticalScrollBar();
     if (!isFollowing && wantedPosition < 0)
         wantedPosition = bar->maximum() > 0 ? double(bar->value()) / bar->maximum() : 1;
-    change([this] { transcript.relayout(width, QDeadlineTimer(kSliceMs)); });
+    change([this] { transcript.relayout(width, QDeadlineTimer(sliceMs)); });
 }
 
 void ChatView::Private::updateWidth() {
@@ -204,7 +203,7 @@ void ChatView::setTurns(const QVector<Turn>& turns) {
         turns.isEmpty() || d.transcript.size() == 0 || turns.first().id != d.transcript.turn(0).id;
     if (isOther) d.isFollowing = true;
     d.wantedPosition = -1;
-    d.change([&] { d.transcript.setTurns(turns, QDeadlineTimer(kSliceMs)); });
+    d.change([&] { d.transcript.setTurns(turns, QDeadlineTimer(d.sliceMs)); });
 }
 
 void ChatView::appendTurn(const Turn& turn) {
@@ -248,6 +247,10 @@ void ChatView::runAction(MessageId id, TurnAction action) {
             break;
     }
     m_private->change([&] { m_private->transcript.toggleDetails(id); });
+}
+
+void ChatView::setSliceMs(int milliseconds) {
+    m_private->sliceMs = milliseconds;
 }
 
 // ---- Places ----------------------------------------------------------------------------------

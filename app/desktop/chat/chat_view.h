@@ -34,6 +34,9 @@ class ChatView : public QWidget {
     void streamText(const QString& text);
     void streamThought(const QString& text);
 
+    /// How long turns that are not seen yet are laid out at a time; 0: one step. 12 ms by itself.
+    void setSliceMs(int milliseconds);
+
     /// Shown while there are no turns: what to do next, in one line each.
     void setEmptyState(const QString& title, const QString& hint);
     [[nodiscard]] double scrollPosition() const;  ///< 0 the top, 1 the bottom.

@@ -117,18 +117,23 @@ void TranscriptDocument::layout(QDeadlineTimer deadline) {
     const Edit edit(m_document);
     m_isLaidOut = true;
     TurnWriter writer(m_document, m_formats);
+    bool hasWorked = false;  // Each call gets on, whatever its deadline.
     for (qsizetype i = m_turns.size() - 1; i >= 0; --i) {
         const Entry& entry = m_turns[i];
-        // The last turn has the tail of a reply; of the others, only those that are not there.
-        if (entry.headLength == 0) {
-            layoutTurn(i, deadline);
-        } else if (i + 1 == m_turns.size() || !entry.content.isLaidOut()) {
-            layoutContent(i, writer, deadline);
+        const bool isThere = entry.headLength > 0;
+        const bool isWhole = isThere && entry.content.isLaidOut();
+        if (isWhole && i + 1 < m_turns.size()) continue;
+        if (!isWhole && hasWorked && deadline.hasExpired()) {
+            m_isLaidOut = false;
+            break;
         }
-        const bool isWhole = entry.content.isLaidOut();
-        if (isWhole && i > 0 && !deadline.hasExpired()) continue;
-        m_isLaidOut = isWhole && (i == 0 || m_turns.first().headLength > 0);
-        break;
+        if (isThere) {
+            layoutContent(i, writer, deadline);  // Of the last turn also its title.
+        } else {
+            layoutTurn(i, deadline);
+        }
+        hasWorked = hasWorked || !isWhole;
+        if (!entry.content.isLaidOut()) m_isLaidOut = false;
     }
 }
 

@@ -156,12 +156,19 @@ TEST_CASE("ChatView: a long conversation opens in slices, from its end", "[gui][
     for (int i = 1; i <= 400; ++i)
         turns.append(turn(i, i % 2 == 1 ? "user" : "assistant",
                           QStringLiteral("Turn %1.\n\n").arg(i) + manyParagraphs(20)));
+    f.view.setSliceMs(0);
     f.view.setTurns(turns);
-    CHECK(f.browser.toPlainText().contains(text("Turn 400.")));
-    CHECK_FALSE(f.browser.toPlainText().contains(text("Turn 1.\n")));
+    const auto isThere = [&](const char* wanted) {
+        return f.browser.toPlainText().contains(text(wanted));
+    };
+    CHECK(isThere("Turn 400."));
+    CHECK_FALSE(isThere("Turn 399."));
+    constexpr int kEnoughToRead = 2000;
+    while (f.bar.maximum() < kEnoughToRead) QCoreApplication::processEvents();
+    CHECK_FALSE(isThere("Turn 300."));
+    f.view.setSliceMs(12);
     const auto finish = [&] {
-        return QTest::qWaitFor([&] { return f.browser.toPlainText().contains(text("Turn 1.\n")); },
-                               20000);
+        return QTest::qWaitFor([&] { return isThere("Turn 1.\n"); }, 120'000);
     };
     SECTION("and stays there") {
         REQUIRE(finish());
