@@ -4,30 +4,20 @@
 #include <QCommandLineParser>
 #include <QFile>
 #include <QFileInfo>
-#include <QMessageBox>
 #include <QTimer>
 #include <optional>
 
-#include "application/data_folder_dialogs.h"
 #include "application/main_window.h"
 #include "application/self_test.h"
 #include "application/single_instance.h"
+#include "application/start_dialogs.h"
 #include "hokku/library.h"
 #include "look/engine_text.h"
 #include "look/theme.h"
 #include "settings/app_folders.h"
 #include "settings/language.h"
 
-namespace {
-
 using namespace hokku::desktop;
-
-int fail(const QString& text) {
-    QMessageBox::critical(nullptr, QStringLiteral("Hokku"), text);
-    return 1;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
     QApplication application(argc, argv);
@@ -57,6 +47,10 @@ int main(int argc, char** argv) {
                                  QStringLiteral("[file]"));
     parser.process(application);
 
+    const auto fail = [isSelfTest = parser.isSet(selftest)](const QString& text) {
+        tellFailure(text, isSelfTest);
+        return 1;
+    };
     auto folders = AppFolders::find(parser.isSet(portable));
     if (!folders.ok()) return fail(errorText(folders.error()));
     Settings settings(folders->settingsFile);
@@ -73,13 +67,11 @@ int main(int argc, char** argv) {
         if (parser.isSet(selftest)) return Answer::none;
         return instance->handOver(files);
     };
-    const QString silence = QApplication::translate(
-        "main", "Hokku is running already, but does not answer. Please end it first.");
-    if (!findMissingFolder(*folders)) return 1;
+    if (!findMissingFolder(*folders, parser.isSet(selftest))) return 1;
     for (bool hasMoved = false;; hasMoved = true) {
         const SingleInstance::Answer answer = isFirst();
         if (answer == SingleInstance::Answer::taken) return 0;
-        if (answer == SingleInstance::Answer::silence) return fail(silence);
+        if (answer == SingleInstance::Answer::silence) return fail(silenceText());
         // Once: under the lock of the old folder, then for the lock of the new one.
         if (hasMoved || parser.isSet(selftest) || !moveDataFolder(*folders)) break;
     }

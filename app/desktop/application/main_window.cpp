@@ -26,7 +26,7 @@ MainWindow::MainWindow(const MainWindowParts& parts)
     : m_parts(parts),
       m_session(parts.generator),
       m_presets(parts.folders.presets(), parts.settings),
-      m_models(parts.settings, parts.generator),
+      m_models(parts.folders.models, parts.settings, parts.generator),
       m_header(new HeaderBar),
       m_splitter(new QSplitter(Qt::Horizontal, this)),
       m_sidebar(new Sidebar(parts.store)),
@@ -52,6 +52,12 @@ MainWindow::MainWindow(const MainWindowParts& parts)
     m_state.restore();
     newChat(false);
     for (const NoticeWords& problem : m_presets.problems()) m_chatPage->showNotice(problem);
+    if (const QString kept = parts.settings.damagedFile(); !kept.isEmpty())
+        m_chatPage->showNotice([kept] {
+            return tr("The file of the settings was damaged. What could be read of it is used; the "
+                      "file is kept as %1.")
+                .arg(kept);
+        });
     if (parts.store.notice()) m_chatPage->showNotice(parts.store.notice());
     connect(&parts.store, &ChatStore::noticed, m_chatPage,
             [this](const NoticeWords& words) { m_chatPage->showNotice(words); });
@@ -92,7 +98,7 @@ void MainWindow::showModel() {
 
 /// The open conversation was written with another model, or its preset wants another one.
 void MainWindow::offerModel(const QString& kept) {
-    const QString path = ModelControl::currentPath(kept);
+    const QString path = m_models.currentPath(kept);
     if (path.isEmpty() || ModelControl::isSameFile(path, m_models.wantedPath())) return;
     const QString name = QFileInfo(path).completeBaseName();
     if (!QFileInfo::exists(path))

@@ -114,7 +114,7 @@ void MainWindow::connectPages() {
         loadModel(path);
     });
     connect(m_presetControl, &PresetControl::chosen, this, [this](const Preset& preset) {
-        const QString& path = preset.modelPath;
+        const QString path = m_models.currentPath(preset.modelPath);
         if (!path.isEmpty() && !ModelControl::isSameFile(path, m_models.wantedPath()))
             loadModel(path);
     });

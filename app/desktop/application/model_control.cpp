@@ -12,8 +12,9 @@ QString fromPath(const std::filesystem::path& path) {
 
 }  // namespace
 
-ModelControl::ModelControl(Settings& settings, qt::Generator& generator, QObject* parent)
-    : QObject(parent), m_settings(settings), m_generator(generator) {
+ModelControl::ModelControl(const QString& library, Settings& settings, qt::Generator& generator,
+                           QObject* parent)
+    : QObject(parent), m_library(library), m_settings(settings), m_generator(generator) {
     connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
         m_settings.setModelPath(fromPath(info.path));
         settle();
@@ -73,10 +74,22 @@ bool ModelControl::isSameFile(const QString& a, const QString& b) {
     return !real.isEmpty() && real == QFileInfo(b).canonicalFilePath();
 }
 
-QString ModelControl::currentPath(const QString& path,
-                                  const std::optional<std::filesystem::path>& installed) {
-    if (!installed || !path.contains(QLatin1Char('/')) || QFileInfo::exists(path)) return path;
-    const QString moved = fromPath(*installed) + QLatin1Char('/') + QFileInfo(path).fileName();
+QString ModelControl::currentPath(const QString& path) const {
+    return movedPath(path, m_library, installed_models_folder());
+}
+
+QString ModelControl::movedPath(const QString& path, const QString& library,
+                                const std::optional<std::filesystem::path>& installed) {
+    static const QString kFolder = QStringLiteral("/models/");
+    if (!path.contains(QLatin1Char('/'))) return path;
+    const QFileInfo kept(path);
+    if (const qsizetype begin = path.lastIndexOf(kFolder); begin >= 0) {
+        const QFileInfo moved(library + QLatin1Char('/') + path.mid(begin + kFolder.size()));
+        if (moved.isFile() && (!kept.exists() || kept.size() == moved.size()))
+            return moved.filePath();
+    }
+    if (!installed || kept.exists()) return path;
+    const QString moved = fromPath(*installed) + QLatin1Char('/') + kept.fileName();
     return QFileInfo(moved).isFile() ? moved : path;
 }
 

@@ -15,12 +15,15 @@
 
 namespace hokku::desktop {
 
+/// `library`: the folder of models that belongs to the app's data.
+///
 /// Threads: the UI thread; nothing here waits. `settings` and `generator` must outlive it.
 class ModelControl : public QObject {
     Q_OBJECT
 
   public:
-    ModelControl(Settings& settings, qt::Generator& generator, QObject* parent = nullptr);
+    ModelControl(const QString& library, Settings& settings, qt::Generator& generator,
+                 QObject* parent = nullptr);
 
     /// A path, a name in the library, or nothing for the starter model.
     void load(const QString& nameOrPath);
@@ -33,11 +36,13 @@ class ModelControl : public QObject {
     [[nodiscard]] QString wantedPath() const;
 
     [[nodiscard]] static bool isSameFile(const QString& a, const QString& b);
-    /// Where a file that was kept by its path lies now: models that came with the program, in
-    /// `installed`, move with it.
-    [[nodiscard]] static QString currentPath(
-        const QString& path,
-        const std::optional<std::filesystem::path>& installed = installed_models_folder());
+    /// Where a file that was kept by its path lies now.
+    [[nodiscard]] QString currentPath(const QString& path) const;
+    /// Models move with the data folder that they lie in, from .../models/NAME to `library`; those
+    /// that came with the program, in `installed`, move with that. A copy that was left behind is
+    /// not asked for again.
+    [[nodiscard]] static QString movedPath(const QString& path, const QString& library,
+                                           const std::optional<std::filesystem::path>& installed);
 
   signals:
     void started();
@@ -54,6 +59,7 @@ class ModelControl : public QObject {
         QString path;
         std::function<void()> then;
     };
+    QString m_library;
     Settings& m_settings;
     qt::Generator& m_generator;
     QString m_loadingPath;

@@ -52,6 +52,7 @@ Result<AppFolders> AppFolders::find(bool portable) {
     // One that cannot be made is no reason not to start: whoever writes there says so.
     for (const QString& folder : {folders.data, folders.models, folders.presets()})
         QDir().mkpath(folder);
+    folders.isMissing = folders.isPortable && !QFileInfo(folders.data).isDir();
     return folders;
 }
 

@@ -16,7 +16,8 @@ struct AppFolders {
     QString cache;         ///< May be deleted at any time.
     bool isPortable = false;
     bool isChoosable = false;  ///< The data folder may be another one (DataFolder).
-    bool isMissing = false;    ///< The data folder that was chosen cannot be found.
+    bool isMissing = false;    ///< The data folder that was chosen cannot be found, or a portable
+                               ///< one neither be found nor made.
 
     static constexpr char kDataFolderKey[] = "data_folder";  ///< Of the settings file.
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settings/settings.h"
 
+#include <QFile>
 #include <QSettings>
 
 namespace hokku::desktop {
@@ -20,10 +21,24 @@ QString nameOf(ThemeChoice choice) {
     return QStringLiteral("system");
 }
 
+/// The new name of a file that is damaged; empty: it is not, or cannot be renamed.
+QString putAside(const QString& path) {
+    if (QSettings(path, QSettings::IniFormat).status() != QSettings::FormatError) return {};
+    const QString aside = path + QStringLiteral(".damaged");
+    QFile::remove(aside);
+    return QFile::rename(path, aside) ? aside : QString();
+}
+
 }  // namespace
 
 struct Settings::Private {
-    explicit Private(const QString& path) : file(path, QSettings::IniFormat) {}
+    explicit Private(const QString& path)
+        : damagedFile(putAside(path)), file(path, QSettings::IniFormat) {
+        const QSettings before(damagedFile, QSettings::IniFormat);
+        if (damagedFile.isEmpty()) return;
+        for (const QString& key : before.allKeys()) file.setValue(key, before.value(key));
+        file.sync();
+    }
     /// Stores and says whether that was a change.
     bool set(const QString& key, const QVariant& value) {
         if (file.value(key) == value) return false;
@@ -31,12 +46,17 @@ struct Settings::Private {
         file.sync();
         return true;
     }
+    QString damagedFile;
     QSettings file;
 };
 
 Settings::Settings(const QString& path, QObject* parent)
     : QObject(parent), m_private(std::make_unique<Private>(path)) {}
 Settings::~Settings() = default;
+
+QString Settings::damagedFile() const {
+    return m_private->damagedFile;
+}
 
 ThemeChoice Settings::theme() const {
     const QString name = value(QStringLiteral("theme")).toString();

@@ -17,9 +17,14 @@ class Settings : public QObject {
     Q_OBJECT
 
   public:
-    /// `path` of the INI file; it is made when something is set.
+    /// `path` of the INI file; it is made when something is set. A damaged one, which Qt would not
+    /// write any more, is put aside and begun anew.
     explicit Settings(const QString& path, QObject* parent = nullptr);
     ~Settings() override;
+
+    /// Where the file is kept that could not be read to its end; what could be is in use. Empty:
+    /// there was none.
+    [[nodiscard]] QString damagedFile() const;
 
     [[nodiscard]] ThemeChoice theme() const;
     void setTheme(ThemeChoice choice);

@@ -288,45 +288,6 @@
     </message>
 </context>
 <context>
-    <name>hokku::desktop::DataFolderDialogs</name>
-    <message>
-        <source>Copying your conversations and models to %1</source>
-        <translation>Unterhaltungen und Modelle werden nach %1 kopiert</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>Abbrechen</translation>
-    </message>
-    <message>
-        <source>The folder with your conversations is not there: %1</source>
-        <translation>Der Ordner mit den Unterhaltungen ist nicht da: %1</translation>
-    </message>
-    <message>
-        <source>If it lies on another disk, connect that. The usual folder has none of the conversations that were written since it was left.</source>
-        <translation>Wenn er auf einem anderen Datenträger liegt, bitte diesen anschließen. Im üblichen Ordner fehlen die Unterhaltungen, die seit dem Umzug geschrieben wurden.</translation>
-    </message>
-    <message>
-        <source>Look again</source>
-        <translation>Noch einmal suchen</translation>
-    </message>
-    <message>
-        <source>Use the usual folder</source>
-        <translation>Den üblichen Ordner verwenden</translation>
-    </message>
-    <message>
-        <source>Quit</source>
-        <translation>Beenden</translation>
-    </message>
-    <message>
-        <source>%1
-
-Everything stays where it was, in %2</source>
-        <translation>%1
-
-Alles bleibt, wo es war, in %2</translation>
-    </message>
-</context>
-<context>
     <name>hokku::desktop::Download</name>
     <message>
         <source>Only addresses with http or https can be downloaded.</source>
@@ -635,6 +596,10 @@ Alles bleibt, wo es war, in %2</translation>
     <message>
         <source>No model can be loaded: %1</source>
         <translation>Es kann kein Modell geladen werden: %1</translation>
+    </message>
+    <message>
+        <source>The file of the settings was damaged. What could be read of it is used; the file is kept as %1.</source>
+        <translation>Die Datei der Einstellungen war beschädigt. Was davon lesbar war, gilt weiter; die Datei bleibt als %1 erhalten.</translation>
     </message>
 </context>
 <context>
@@ -1625,6 +1590,53 @@ Alles bleibt, wo es war, in %2</translation>
     </message>
 </context>
 <context>
+    <name>hokku::desktop::StartDialogs</name>
+    <message>
+        <source>Copying your conversations and models to %1</source>
+        <translation>Unterhaltungen und Modelle werden nach %1 kopiert</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>The folder with your conversations is not there: %1</source>
+        <translation>Der Ordner mit den Unterhaltungen ist nicht da: %1</translation>
+    </message>
+    <message>
+        <source>If it lies on another disk, connect that. The usual folder has none of the conversations that were written since it was left.</source>
+        <translation>Wenn er auf einem anderen Datenträger liegt, bitte diesen anschließen. Im üblichen Ordner fehlen die Unterhaltungen, die seit dem Umzug geschrieben wurden.</translation>
+    </message>
+    <message>
+        <source>Look again</source>
+        <translation>Noch einmal suchen</translation>
+    </message>
+    <message>
+        <source>Use the usual folder</source>
+        <translation>Den üblichen Ordner verwenden</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>Beenden</translation>
+    </message>
+    <message>
+        <source>%1
+
+Everything stays where it was, in %2</source>
+        <translation>%1
+
+Alles bleibt, wo es war, in %2</translation>
+    </message>
+    <message>
+        <source>Hokku is running already, but does not answer. Please end it first.</source>
+        <translation>Hokku läuft schon, antwortet aber nicht. Bitte zuerst beenden.</translation>
+    </message>
+    <message>
+        <source>Hokku was started to keep everything beside its program, but the folder %1 cannot be made. Copy the program to a folder that can be written, or start it without --portable and portable.ini.</source>
+        <translation>Hokku soll alles neben dem Programm ablegen, aber der Ordner %1 lässt sich nicht anlegen. Bitte das Programm in einen beschreibbaren Ordner kopieren, oder ohne --portable und portable.ini starten.</translation>
+    </message>
+</context>
+<context>
     <name>hokku::desktop::TranscriptBrowser</name>
     <message>
         <source>Copy</source>
@@ -1785,10 +1797,6 @@ Alles bleibt, wo es war, in %2</translation>
     <message>
         <source>A model (.gguf) to load</source>
         <translation>Ein Modell (.gguf), das geladen wird</translation>
-    </message>
-    <message>
-        <source>Hokku is running already, but does not answer. Please end it first.</source>
-        <translation>Hokku läuft schon, antwortet aber nicht. Bitte zuerst beenden.</translation>
     </message>
 </context>
 </TS>

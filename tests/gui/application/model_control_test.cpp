@@ -20,7 +20,7 @@ namespace {
 
 struct ControlFixture : AppFixture {
     Settings settings{folders.settingsFile};
-    ModelControl control{settings, *generator};
+    ModelControl control{folders.models, settings, *generator};
     QSignalSpy settled{&control, &ModelControl::settled};
 
     void load(const QString& path) {
@@ -197,18 +197,74 @@ TEST_CASE("HeaderBar: long titles give way to the model and its device", "[gui][
 
 TEST_CASE("ModelControl: what came with the program is found where that is now", "[gui][quick]") {
     const QTemporaryDir home;
+    const QString library = home.filePath(QStringLiteral("library"));
     const QString own = home.filePath(QStringLiteral("own.gguf"));
     const QString old = QStringLiteral("/nowhere/hokku/share/hokku/models/starter.gguf");
     const QString now = home.filePath(QStringLiteral("models/starter.gguf"));
     const std::filesystem::path models(home.filePath(QStringLiteral("models")).toStdU16String());
     REQUIRE(QDir(home.path()).mkdir(QStringLiteral("models")));
     for (const QString& path : {own, now}) REQUIRE(QFile(path).open(QIODevice::WriteOnly));
-    CHECK(ModelControl::currentPath(old, models) == now);
-    CHECK(ModelControl::currentPath(now, models) == now);
-    CHECK(ModelControl::currentPath(own, models) == own);
-    CHECK(ModelControl::currentPath(old, std::nullopt) == old);
+    CHECK(ModelControl::movedPath(old, library, models) == now);
+    CHECK(ModelControl::movedPath(now, library, models) == now);
+    CHECK(ModelControl::movedPath(own, library, models) == own);
+    CHECK(ModelControl::movedPath(old, library, std::nullopt) == old);
     const QString gone = QStringLiteral("/nowhere/other.gguf");
-    CHECK(ModelControl::currentPath(gone, models) == gone);
-    CHECK(ModelControl::currentPath(QStringLiteral("starter"), models) == QLatin1String("starter"));
-    CHECK(ModelControl::currentPath({}, models).isEmpty());
+    CHECK(ModelControl::movedPath(gone, library, models) == gone);
+    CHECK(ModelControl::movedPath(QStringLiteral("starter"), library, models) ==
+          QLatin1String("starter"));
+    CHECK(ModelControl::movedPath({}, library, models).isEmpty());
+}
+
+TEST_CASE("ModelControl: what lay in the data folder is found where that is now", "[gui][quick]") {
+    const QTemporaryDir home;
+    const auto make = [&](const char* name, const char* content) {
+        const QString path = home.filePath(QString::fromUtf8(name));
+        REQUIRE(QDir().mkpath(QFileInfo(path).path()));
+        QFile file(path);
+        REQUIRE(file.open(QIODevice::WriteOnly));
+        file.write(content);
+        return path;
+    };
+    const QString library = home.filePath(QStringLiteral("new ä/models"));
+    const QString now = make("new ä/models/maker/own.gguf", "model");
+    const auto moved = [&](const QString& path) {
+        return ModelControl::movedPath(path, library, std::nullopt);
+    };
+    const QString gone = home.filePath(QStringLiteral("old/models/maker/own.gguf"));
+    CHECK(moved(gone) == now);
+    CHECK(moved(now) == now);
+    // A copy that was left in the old place, and another file by that name.
+    CHECK(moved(make("old/models/maker/own.gguf", "MODEL")) == now);
+    const QString other = make("other/models/maker/own.gguf", "another model");
+    CHECK(moved(other) == other);
+    // Not below a folder of models, or not there.
+    const QString elsewhere = QStringLiteral("/nowhere/maker/own.gguf");
+    CHECK(moved(elsewhere) == elsewhere);
+    const QString unknown = QStringLiteral("/nowhere/models/unknown.gguf");
+    CHECK(moved(unknown) == unknown);
+}
+
+TEST_CASE("MainWindow: after its data folder was moved a conversation finds its model",
+          "[gui][quick]") {
+    WindowFixture f;
+    f.say("Hello");
+    const ChatId chat = f.window->session().chat();
+    const QString kept = QStringLiteral("/media/stick/Hokku/models/moved.gguf");
+    auto record = *f.store->chat(chat);
+    record.modelPath = kept;
+    REQUIRE(f.store->updateChat(record).ok());
+    const QString now = f.modelFile("models/moved.gguf");
+    auto* sidebar = f.window->findChild<Sidebar*>();
+    emit sidebar->newChatRequested(false);
+    emit sidebar->chatSelected(chat);
+    QPushButton* button = noticeButton(f, "Load it");
+    REQUIRE(button != nullptr);
+    QSignalSpy ready(f.generator.get(), &qt::Generator::modelReady);
+    button->click();
+    REQUIRE(ready.wait(kPatienceMs));
+    CHECK(f.generator->model()->path == now.toStdString());
+    // With it loaded there is nothing to offer.
+    emit sidebar->newChatRequested(false);
+    emit sidebar->chatSelected(chat);
+    CHECK(noticeOf(f).isEmpty());
 }

@@ -156,3 +156,34 @@ TEST_CASE("hokku-desktop: works where nothing can be written", "[gui][model]") {
         CHECK(ended.status == 0);
     }
 }
+
+TEST_CASE("hokku-desktop: --portable keeps all beside the program, or says that it cannot",
+          "[gui][model]") {
+    const auto model = find_model("smollm2");
+    if (!model) return report_skip("the starter model is not there");
+    const Home home;
+    const QTemporaryDir folder;
+    const QString copy = folder.filePath(QStringLiteral("hokku-desktop"));
+    const QString data = folder.filePath(QStringLiteral("hokku-data"));
+    REQUIRE(QFile::copy(program(), copy));
+    const QStringList selfTest{copy, QStringLiteral("--portable"), QStringLiteral("--selftest")};
+    {
+        QFile blocker(data);  // as good as a folder that cannot be written, also for root
+        REQUIRE(blocker.open(QIODevice::WriteOnly));
+    }
+    const Ended refused = home.run(selfTest);
+    CHECK(refused.status == 1);
+    CHECK(refused.output.contains(data));
+    CHECK(refused.output.contains(QStringLiteral("--portable")));
+    REQUIRE(QFile::remove(data));
+    REQUIRE(QDir().mkpath(data + QStringLiteral("/models")));
+    REQUIRE(QFile::link(
+        QString::fromStdString(model->string()),
+        data + QStringLiteral("/models/") + QString::fromStdString(model->filename().string())));
+    const Ended good = home.run(selfTest);
+    INFO(good.output.toStdString());
+    CHECK(good.status == 0);
+    CHECK(QFile::exists(data + QStringLiteral("/chats.sqlite")));
+    CHECK(QFile::exists(data + QStringLiteral("/hokku.ini")));
+    CHECK_FALSE(QFile::exists(home.path()));
+}

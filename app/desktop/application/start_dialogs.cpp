@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "application/data_folder_dialogs.h"
+#include "application/start_dialogs.h"
 
 #include <QCoreApplication>
+#include <QDir>
 #include <QEventLoop>
 #include <QMessageBox>
 #include <QProgressDialog>
 #include <QPushButton>
+#include <QTextStream>
 #include <QThread>
 #include <QTimer>
 #include <memory>
@@ -17,7 +19,7 @@ namespace {
 
 /// Only for the words below; lupdate finds them by the name.
 struct Words {
-    Q_DECLARE_TR_FUNCTIONS(hokku::desktop::DataFolderDialogs)
+    Q_DECLARE_TR_FUNCTIONS(hokku::desktop::StartDialogs)
 };
 
 constexpr int kTickMs = 50, kMostTicks = 1000;
@@ -59,7 +61,24 @@ QString copyWithDialog(const AppFolders& folders) {
 
 }  // namespace
 
-bool findMissingFolder(AppFolders& folders) {
+void tellFailure(const QString& text, bool isSelfTest) {
+    QTextStream(stderr) << text << Qt::endl;
+    if (!isSelfTest) QMessageBox::critical(nullptr, QStringLiteral("Hokku"), text);
+}
+
+QString silenceText() {
+    return Words::tr("Hokku is running already, but does not answer. Please end it first.");
+}
+
+bool findMissingFolder(AppFolders& folders, bool isSelfTest) {
+    if (folders.isMissing && folders.isPortable) {
+        tellFailure(Words::tr("Hokku was started to keep everything beside its program, but the "
+                              "folder %1 cannot be made. Copy the program to a folder that can be "
+                              "written, or start it without --portable and portable.ini.")
+                        .arg(QDir::toNativeSeparators(folders.data)),
+                    isSelfTest);
+        return false;
+    }
     while (folders.isMissing) {
         QMessageBox box(
             QMessageBox::Warning, QStringLiteral("Hokku"),
