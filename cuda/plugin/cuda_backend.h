@@ -13,32 +13,22 @@
 
 #include "backend/backend.h"
 #include "model/model.h"
+#include "plugin/context_memory.h"
+#include "plugin/cuda_plan.h"
 #include "plugin/gpu.h"
 #include "plugin/gpu_forward.h"
 #include "plugin/gpu_weights.h"
-#include "plugin/kv_memory.h"
 
 namespace hokku::cuda {
 
-/// What a model takes on a device and what there is.
-struct CudaPlan {
-    uint64_t free_bytes = 0, total_bytes = 0;
-    uint64_t weight_bytes = 0;
-    uint64_t fixed_bytes = 0;     ///< Buffers, and what the driver needs for kernels and graphs.
-    uint64_t kv_block_bytes = 0;  ///< Of each block, tables included.
-};
-
-/// Errors : unsupported: what the model asks for and kernels do not compute, by name.
-Result<void> check_cuda_features(const ModelSpec& spec, KvType kv_type);
-
-/// Errors : as check_cuda_features(); device.
-Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type);
-
-/// Asked before each eight rows, besides the step's own token; a function may be none.
+/// Asked before each piece of a step, besides the step's own token; a function may be none.
 struct StopCheck {
     bool (*is_stopped)(const void* context) = nullptr;
     const void* context = nullptr;
 };
+
+/// Whether any is infinite or not a number.
+bool has_nonfinite(std::span<const float> values);
 
 class CudaBackend final : public Backend {
   public:
@@ -60,15 +50,11 @@ class CudaBackend final : public Backend {
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   private:
-    /// What depends on the number of KV blocks.
-    struct ContextMemory {
-        KvMemory kv;
-        GpuMemory memory;
-        PinnedMemory staging;
-        StepInput inputs[kNumBuckets];       ///< On the device ...
-        StepInput host_inputs[kNumBuckets];  ///< ... and where they are put together.
-        size_t input_bytes[kNumBuckets] = {};
-        std::vector<float*> rope_tables;
+    /// Rows of a step that are launched together.
+    struct Piece {
+        uint32_t first = 0, count = 0;
+        bool is_prefill = false;
+        size_t first_logits = 0, num_logits = 0;  ///< Among the step's.
     };
     struct Graph {
         GraphExecHandle exec = nullptr;
@@ -77,23 +63,25 @@ class CudaBackend final : public Backend {
     CudaBackend(const Gpu& gpu, const Model& model, const BackendOptions& options)
         : gpu_(gpu), model_(model), options_(options) {}
     Result<void> start(const std::function<Result<void>(double)>& report);
-    [[nodiscard]] Result<ContextMemory> make_context(uint32_t num_blocks) const;
-    [[nodiscard]] Result<void> fill_rope_tables(const ContextMemory& context,
-                                                uint32_t num_blocks) const;
     /// Takes the place of what there is.
     Result<void> use_context(ContextMemory context);
     Result<void> capture_graphs();
     void destroy_graphs(std::vector<Graph>& graphs) const;
     Result<Graph> capture(uint32_t bucket, bool has_head);
-    Result<void> copy_input(uint32_t bucket);
 
     [[nodiscard]] Result<void> check_owner();
-    /// The rows [first, first + count) of a step.
-    Result<void> run_rows(const Step& step, uint32_t first, uint32_t count, size_t first_logits,
-                          size_t num_logits, const GpuTrace* trace);
-    Result<void> run_all_rows(const Step& step, StepTrace* trace,
-                              const std::function<void(uint32_t layer)>& on_nonfinite);
-    void fill_input(const Step& step, uint32_t first, uint32_t count, uint32_t bucket);
+    // cuda_step.cpp
+    Result<void> run_pieces(const Step& step,
+                            const std::function<void(uint32_t layer)>& on_nonfinite);
+    Result<void> run_piece(const Step& step, const Piece& piece, const GpuTrace* trace);
+    Result<void> decode(const Step& step, const Piece& piece, const GpuTrace* trace);
+    Result<void> prefill(const Step& step, const Piece& piece, const GpuTrace* trace);
+    Result<void> for_logit_runs(
+        const Step& step, const Piece& piece,
+        const std::function<Result<void>(uint32_t, uint32_t, size_t)>& use) const;
+    Result<void> copy_logits(uint32_t row, uint32_t count, size_t place);
+    void fill_rows(const Step& step, const Piece& piece, const StepInput& input);
+
     Result<void> finish_logits(const Step& step);
     Error describe_nonfinite(const Step& step);
     void keep_error(Result<void> result) const;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/try.h"
 
 namespace hokku::cuda {
@@ -91,6 +93,10 @@ Result<void> Gpu::start(int32_t index, std::span<const void* const> images) {
     HOKKU_CHECK(check(api_.device_attribute(&count, DeviceAttribute::num_multiprocessors, device),
                       "cuDeviceGetAttribute"));
     num_multiprocessors_ = static_cast<uint32_t>(count > 0 ? count : 1);
+    HOKKU_CHECK(
+        check(api_.device_attribute(&count, DeviceAttribute::max_shared_bytes_per_block, device),
+              "cuDeviceGetAttribute"));
+    max_shared_bytes_ = static_cast<uint32_t>(std::max(count, 48 * 1024));
     for (const void* image : images) {
         ModuleHandle module = nullptr;
         HOKKU_CHECK(

@@ -98,6 +98,7 @@ class Gpu {
     [[nodiscard]] const GpuInfo& info() const { return info_; }
     [[nodiscard]] StreamHandle stream() const { return stream_; }
     [[nodiscard]] uint32_t num_multiprocessors() const { return num_multiprocessors_; }
+    [[nodiscard]] uint32_t max_shared_bytes_per_block() const { return max_shared_bytes_; }
     /// Whether a launch may begin before the one in front has ended.
     [[nodiscard]] bool has_dependent_launches() const { return info_.architecture >= 90; }
 
@@ -111,7 +112,7 @@ class Gpu {
     ContextHandle context_ = nullptr;
     StreamHandle stream_ = nullptr;
     std::vector<ModuleHandle> modules_;
-    uint32_t num_multiprocessors_ = 0;
+    uint32_t num_multiprocessors_ = 0, max_shared_bytes_ = 0;
 };
 
 template <bool kIsPinned>

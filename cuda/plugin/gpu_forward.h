@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// GpuForward: the launches of a step of up to eight rows, in the order that the CPU's Forward has
-// them. All memory is there before; rows that a launch has too many write to a block of their own.
+// GpuForward: the launches of a step, in the order that the CPU's Forward has them: of up to eight
+// rows with kernels that read each weight once, of the rows of prompts with those of tensor cores.
+// All memory is there before.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,106 +15,138 @@
 #include "kernels/params.h"
 #include "model/model_spec.h"
 #include "plugin/gpu.h"
+#include "plugin/gpu_buffers.h"
+#include "plugin/gpu_launcher.h"
 #include "plugin/gpu_weights.h"
 #include "plugin/kv_memory.h"
 
 namespace hokku::cuda {
 
-/// What a step reads, one behind the other, so that it is one copy.
-struct StepInput {
-    uint32_t* positions = nullptr;  ///< [rows]
-    uint32_t* tables = nullptr;     ///< [rows][max_blocks]
-    float* x = nullptr;             ///< [rows][dim]
-    static StepInput lay_out(GpuLayout& layout, uint32_t rows, uint32_t max_blocks, uint32_t dim);
-};
-
-/// Vectors with memory for codes, scales and floats.
-struct GpuVectors {
-    QuantizedVectors all = {};
-    static GpuVectors lay_out(GpuLayout& layout, uint32_t n);
-};
-
-/// Buffers of up to kMaxRows rows.
-struct GpuBuffers {
-    float* qkv = nullptr;
-    float *sums = nullptr, *maxima = nullptr, *weights = nullptr;  ///< Of splits.
-    float *gate = nullptr, *up = nullptr;
-    float* delta = nullptr;   ///< [dim] of each row: a branch before it is added.
-    float* logits = nullptr;  ///< [num_vocab] of each row.
-    GpuVectors normed, ffn_normed, attended, activated;
-    std::vector<float*> rope_tables;  ///< [positions][num_dims] of each RoPE; laid out elsewhere.
-    static GpuBuffers lay_out(GpuLayout& layout, const ModelSpec& spec);
-};
-
-/// Called after a stage; `download` copies values of the last row.
+/// Called after a stage with the values of some rows, one after another.
 struct GpuTrace {
-    uint32_t row = 0;       ///< Of the launch.
-    uint32_t position = 0;  ///< Of that row.
-    uint32_t block = 0;     ///< That its position lies in.
+    uint32_t row = 0, num_rows = 1;  ///< Of the launch.
+    uint32_t position = 0;           ///< Of the first of them.
+    uint32_t block = 0;              ///< That this position lies in.
     bool stages = false;
     std::function<void(const std::string& name, std::span<const float> values)> on_values;
+};
+
+/// The rows of a step. Those of decoding are any, each with a table of its own, at most kMaxRows
+/// and a power of two; those of prefill are whole sequences or parts, one after another.
+struct GpuRows {
+    uint32_t count = 1;
+    uint32_t num_sequences = 0;  ///< 0: decoding.
+    uint32_t longest = 0;        ///< Rows of the longest of them.
+    [[nodiscard]] bool is_prefill() const { return num_sequences > 0; }
+};
+
+/// What a step works on.
+struct GpuStep {
+    GpuRows rows;
+    const StepInput& input;
+    const GpuBuffers& buffers;
+    const KvMemory& kv;
+    bool has_head = false;  ///< Of all rows; not of prefill.
+    const GpuTrace* trace = nullptr;
+    /// One row whose products end with what follows them.
+    [[nodiscard]] bool is_fused() const { return rows.count == 1 && trace == nullptr; }
 };
 
 class GpuForward {
   public:
     GpuForward(const Gpu& gpu, const ModelSpec& spec, const GpuWeights& weights)
-        : gpu_(gpu), spec_(spec), weights_(weights) {}
+        : gpu_(gpu), launcher_(gpu), spec_(spec), weights_(weights) {}
 
     /// The kernels that do not depend on weight types.
     /// Errors : unsupported, naming the kernel that no module has.
     Result<void> find_kernels(KvType kv_type);
 
-    /// All launches of a step into the stream; `bucket` is the logarithm of the rows.
-    Result<void> issue(uint32_t bucket, const StepInput& input, const GpuBuffers& buffers,
-                       const KvMemory& kv, bool has_head, const GpuTrace* trace = nullptr);
+    /// All launches of a step into the stream.
+    Result<void> issue(const GpuStep& step);
+    /// Behind a prefill: logits of the rows [first, first + count), at most kMaxRows, to the first
+    /// places.
+    Result<void> issue_head(const GpuStep& step, uint32_t first, uint32_t count);
 
   private:
-    struct Shape {
-        uint32_t grid_x = 1, grid_y = 1, grid_z = 1, num_threads = 32;
+    /// Where a product goes.
+    struct Output {
+        const float* residual;
+        float* out;
+        uint32_t stride;
+        const NormParams* next = nullptr;  ///< The norm that follows.
     };
-    /// What all parts of a step need.
-    struct Call {
-        uint32_t bucket, rows;
-        const StepInput& input;
-        const GpuBuffers& buffers;
-        const KvMemory& kv;
-        const GpuTrace* trace;
+    /// The end of a branch of a layer.
+    struct Branch {
+        const GpuNorm& post_norm;
+        std::string_view stage;
+        uint32_t index;
+        std::optional<NormParams> next;
     };
 
-    template <class Params>
-    void launch(FunctionHandle function, const Shape& shape, const Params& params) {
-        launch_bytes(function, shape, &params);
-    }
-    void launch_bytes(FunctionHandle function, const Shape& shape, const void* params);
-
-    void run_layer(const Call& call, uint32_t index);
-    void run_attention(const Call& call, uint32_t index);
-    void run_ffn(const Call& call, uint32_t index, const QuantizedVectors& input);
-    void norm(const Call& call, const GpuNorm& norm, const QuantizedVectors& out);
-    void multiply(const Call& call, const GpuMatrix& matrix, const QuantizedVectors& x,
-                  const float* residual, float* out, uint32_t out_stride);
-    /// The product at the end of a branch, added to x.
-    void add_branch(const Call& call, const GpuMatrix& matrix, const QuantizedVectors& x,
-                    const GpuNorm& post_norm, std::string_view stage, uint32_t index);
-    [[nodiscard]] QuantizedVectors vectors_for(const Call& call, const GpuVectors& vectors,
+    // gpu_forward.cpp
+    void run_layer(const GpuStep& step, uint32_t index);
+    void run_head(const GpuStep& step, uint32_t first, uint32_t count);
+    [[nodiscard]] NormParams norm_params(const GpuStep& step, const GpuNorm& norm,
+                                         const QuantizedVectors& out) const;
+    void norm(const NormParams& params);
+    [[nodiscard]] std::optional<NormParams> norm_behind(const GpuStep& step, uint32_t index) const;
+    [[nodiscard]] QuantizedVectors mixer_input(const GpuStep& step, uint32_t index) const;
+    [[nodiscard]] QuantizedVectors ffn_input(const GpuStep& step, uint32_t index) const;
+    [[nodiscard]] QuantizedVectors vectors_for(const GpuStep& step, const GpuVectors& vectors,
                                                uint32_t n,
                                                std::span<const GpuMatrix* const> users) const;
 
-    void trace_values(const Call& call, const std::string& name, const float* values, size_t stride,
-                      size_t n, uint32_t head_dim = 0);
-    void trace_stage(const Call& call, uint32_t index, std::string_view name, const float* values,
-                     size_t stride, size_t n, uint32_t head_dim = 0);
-    void trace_key(const Call& call, uint32_t index, const AttentionSpec& spec);
-    std::vector<float> download(const float* values, size_t n);
+    // gpu_products.cpp
+    void multiply(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
+                  const Output& output);
+    static LaunchSize gemv_size(const GpuMatrix& matrix);
+    static GemvParams gemv_params(const GpuMatrix& matrix, const QuantizedVectors& x,
+                                  const Output& output);
+    void multiply_few(const GpuMatrix& matrix, const QuantizedVectors& x, const Output& output);
+    void multiply_many(const GpuMatrix& matrix, const QuantizedVectors& x, const Output& output);
+    /// The product at the end of a branch, added to x, and the next norm.
+    void add_branch(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
+                    const Branch& branch);
+    void add_delta(const GpuStep& step, const GpuNorm& post_norm);
+    void run_ffn(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
+
+    // gpu_attention.cpp
+    void run_attention(const GpuStep& step, uint32_t index, const QuantizedVectors& normed);
+    void run_qkv(const GpuStep& step, uint32_t index, const QuantizedVectors& normed);
+    void norm_whole(const GpuStep& step, const GpuNorm& norm, float* heads, uint32_t n,
+                    uint32_t stride);
+    [[nodiscard]] RopeParams rope_params(const GpuStep& step, uint32_t index) const;
+    void attend_splits(const GpuStep& step, uint32_t index, const QuantizedVectors& out,
+                       uint32_t first_row);
+    void attend_flash(const GpuStep& step, uint32_t index, const QuantizedVectors& out);
+
+    // gpu_trace.cpp
+    void trace_values(const GpuStep& step, const std::string& name, const float* values,
+                      size_t stride, size_t n, uint32_t head_dim = 0);
+    void trace_stage(const GpuStep& step, uint32_t index, std::string_view name,
+                     const float* values, size_t stride, size_t n, uint32_t head_dim = 0);
+    void trace_key(const GpuStep& step, uint32_t index, const AttentionSpec& spec);
 
     const Gpu& gpu_;
+    GpuLauncher launcher_;
     const ModelSpec& spec_;
     const GpuWeights& weights_;
-    DriverResult status_ = DriverResult::success;  ///< Of the first call that failed.
-    const char* failed_call_ = "";
     FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, rope_append_ = nullptr,
-                   attention_combine_ = nullptr, activate_quantize_ = nullptr;
+                   attention_combine_ = nullptr, activate_quantize_ = nullptr,
+                   quantize_rows_ = nullptr;
     std::vector<FunctionHandle> attention_;  ///< For 1 to 8 heads.
+    std::vector<FunctionHandle> flash_;      ///< For heads of up to 64, 128, 256; or none.
 };
+
+/// Query heads of one block of attention at most.
+inline constexpr uint32_t kMaxAttentionHeads = 8;
+
+/// Threads of a block that works on a vector of n values.
+uint32_t threads_for(uint32_t n);
+/// Of the model's kind, or none.
+uint32_t norm_kind(const ModelSpec& spec, const GpuNorm& norm);
+constexpr uint32_t ceil_div(uint32_t a, uint32_t b) {
+    return (a + b - 1) / b;
+}
 
 }  // namespace hokku::cuda

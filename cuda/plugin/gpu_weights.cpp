@@ -61,6 +61,9 @@ class WeightPlanner {
         layer.k_norm = place_norm(weights.k_norm);
         layer.sinks = place_vector(weights.sinks);
         HOKKU_CHECK(place_qkv(weights, layer));
+        // A norm over all heads needs all of them.
+        layer.has_fused_qkv = spec.attention()->qk_norm != QkNorm::whole;
+        for (const GpuMatrix& matrix : layer.qkv) layer.has_fused_qkv &= matrix.qkv != nullptr;
         HOKKU_TRY(layer.o, place_one(weights.wo, weights.bo));
         if (spec.ffn.gated) {
             HOKKU_TRY(layer.gate, place_one(weights.gate, weights.b_gate));
@@ -125,6 +128,7 @@ class WeightPlanner {
                 fmt::format("a multiple of {}", multiple)};
         }
         HOKKU_TRY(out.kernels, find_kernels("gemv", out.type));
+        if (!out.is_float) HOKKU_CHECK(find_more_kernels(out));
         GpuUpload upload;
         upload.matrices.assign(parts.begin(), parts.end());
         if (out.is_float) {
@@ -185,6 +189,16 @@ class WeightPlanner {
             if (out[i] == nullptr) return no_kernel(type);
         }
         return out;
+    }
+
+    Result<void> find_more_kernels(GpuMatrix& matrix) const {
+        const std::string name = kernel_type_name(matrix.type);
+        matrix.gemm = gpu_.find_function("gemm_" + name);
+        if (matrix.gemm == nullptr) return no_kernel(matrix.type);
+        if (!has_every_kernel(matrix.type)) return {};
+        matrix.qkv = gpu_.find_function("qkv_" + name);
+        matrix.gemv_norm = gpu_.find_function("gemv_norm_" + name);
+        return {};
     }
 
     GpuNorm place_norm(const NormWeights& norm) {

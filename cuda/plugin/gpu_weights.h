@@ -12,12 +12,18 @@
 #include "kernels/params.h"
 #include "model/model.h"
 #include "plugin/gpu.h"
+#include "plugin/gpu_buffers.h"
 
 namespace hokku::cuda {
 
 /// Rows that are computed together: kernels exist for 1, 2, 4 and 8.
 inline constexpr uint32_t kNumBuckets = 4;
-inline constexpr uint32_t kMaxRows = 8;
+/// Which of them takes num_rows.
+constexpr uint32_t bucket_of(uint32_t num_rows) {
+    uint32_t bucket = 0;
+    while (1u << bucket < num_rows) ++bucket;
+    return bucket;
+}
 
 /// Rows of one weight type that one launch multiplies.
 struct GpuMatrix {
@@ -29,6 +35,8 @@ struct GpuMatrix {
     const float* bias = nullptr;
     uint32_t warps_per_row = 1;
     std::array<FunctionHandle, kNumBuckets> kernels = {};
+    FunctionHandle gemm = nullptr;                      ///< Of one that is quantised.
+    FunctionHandle qkv = nullptr, gemv_norm = nullptr;  ///< Fused ones, or null.
     explicit operator bool() const { return rows > 0; }
 };
 
@@ -41,6 +49,7 @@ struct GpuNorm {
 struct GpuLayer {
     GpuNorm mixer_norm, mixer_post_norm, ffn_norm, ffn_post_norm, q_norm, k_norm;
     std::vector<GpuMatrix> qkv;  ///< Outputs lie one behind the other.
+    bool has_fused_qkv = false;  ///< Kernels that rotate and append exist for all of them.
     GpuMatrix o;
     const float* sinks = nullptr;
     /// Gate and up of the same quantised type are one launch, else two and an activation.

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/gpu_buffers.h"
+
+#include <algorithm>
+
+#include "plugin/kv_memory.h"
+
+namespace hokku::cuda {
+
+uint32_t qkv_size(const AttentionSpec& spec) {
+    return (spec.num_heads + spec.num_kv_heads) * spec.key_dim + spec.num_kv_heads * spec.value_dim;
+}
+
+StepInput StepInput::lay_out(GpuLayout& layout, uint32_t rows, uint32_t max_blocks, uint32_t dim) {
+    StepInput input;
+    input.positions = layout.take<uint32_t>(rows);
+    if (rows > kMaxRows) input.row_bounds = layout.take<uint32_t>(rows + 1);
+    input.tables = layout.take<uint32_t>(size_t{rows} * max_blocks);
+    input.x = layout.take<float>(size_t{rows} * dim);
+    return input;
+}
+
+GpuVectors GpuVectors::lay_out(GpuLayout& layout, uint32_t n, uint32_t max_rows) {
+    const uint32_t groups = (n + kGroup - 1) / kGroup;
+    const size_t count = size_t{max_rows} * groups;
+    GpuVectors out;
+    out.all.codes = layout.take<int8_t>(count * kGroup);
+    out.all.scales = layout.take<GroupScale>(count);
+    out.all.values = layout.take<float>(count * kGroup);
+    out.all.groups = groups;
+    return out;
+}
+
+GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows) {
+    size_t qkv = 0, mix = 0, heads = 0, hidden = 0;
+    GpuBuffers out;
+    for (const LayerSpec& layer : spec.layers) {
+        const AttentionSpec& attention = *layer.attention();
+        qkv = std::max<size_t>(qkv, qkv_size(attention));
+        mix = std::max(mix, size_t{attention.num_heads} * attention.value_dim);
+        heads = std::max<size_t>(heads, attention.num_heads);
+        hidden = std::max<size_t>(hidden, layer.ffn.hidden);
+        out.num_counters =
+            std::max(out.num_counters, attention.num_heads + 2 * attention.num_kv_heads + 1);
+    }
+    const size_t rows = max_rows;
+    out.qkv = layout.take<float>(rows * qkv);
+    out.sums = layout.take<float>(kMaxRows * mix * kMaxSplits);
+    out.maxima = layout.take<float>(kMaxRows * heads * kMaxSplits);
+    out.weights = layout.take<float>(kMaxRows * heads * kMaxSplits);
+    out.gate = layout.take<float>(rows * hidden);
+    out.up = layout.take<float>(rows * hidden);
+    out.delta = layout.take<float>(rows * spec.dim);
+    out.logits = layout.take<float>(size_t{kMaxRows} * spec.num_vocab);
+    out.counters = layout.take<uint32_t>(out.num_counters);
+    out.normed = GpuVectors::lay_out(layout, spec.dim, max_rows);
+    out.ffn_normed = GpuVectors::lay_out(layout, spec.dim, max_rows);
+    out.attended = GpuVectors::lay_out(layout, static_cast<uint32_t>(mix), max_rows);
+    out.activated = GpuVectors::lay_out(layout, static_cast<uint32_t>(hidden), max_rows);
+    return out;
+}
+
+QuantizedVectors rows_of(const QuantizedVectors& vectors, uint32_t first, uint32_t count) {
+    QuantizedVectors out = vectors;
+    const size_t groups = size_t{first} * vectors.groups;
+    if (out.codes != nullptr) out.codes += groups * kGroup;
+    out.scales += groups;
+    if (out.values != nullptr) out.values += groups * kGroup;
+    out.num_vectors = count;
+    return out;
+}
+
+}  // namespace hokku::cuda

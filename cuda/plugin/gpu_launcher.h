@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// GpuLauncher: launches of kernels into a device's stream. After a call that failed nothing more is
+// done, and finish() says which it was.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plugin/gpu.h"
+
+namespace hokku::cuda {
+
+struct LaunchSize {
+    uint32_t grid_x = 1, grid_y = 1, grid_z = 1, num_threads = 32, shared_bytes = 0;
+    bool is_cooperative = false;
+};
+
+class GpuLauncher {
+  public:
+    explicit GpuLauncher(const Gpu& gpu) : gpu_(gpu) {}
+
+    template <class Params>
+    void launch(FunctionHandle function, const LaunchSize& size, const Params& params) {
+        launch_bytes(function, size, &params);
+    }
+    /// Waits, and copies n values to the host; zeros after an error.
+    std::vector<float> download(const float* values, size_t n);
+    void fail(DriverResult result, const char* call);
+    [[nodiscard]] bool is_ok() const { return status_ == DriverResult::success; }
+    /// How all went since the last finish().
+    Result<void> finish();
+
+  private:
+    void launch_bytes(FunctionHandle function, const LaunchSize& size, const void* params);
+
+    const Gpu& gpu_;
+    DriverResult status_ = DriverResult::success;  ///< Of the first call that failed.
+    const char* failed_call_ = "";
+};
+
+}  // namespace hokku::cuda

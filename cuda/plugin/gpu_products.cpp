@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with weights, and the branches of a layer that end with one.
+#include <algorithm>
+
+#include "plugin/gpu_forward.h"
+
+namespace hokku::cuda {
+
+namespace {
+
+uint32_t activation_of(hokku::Activation activation) {
+    switch (activation) {
+        case hokku::Activation::gelu_tanh:
+            return kGeluTanh;
+        case hokku::Activation::gelu_erf:
+            return kGeluErf;
+        case hokku::Activation::relu_squared:
+            return kReluSquared;
+        default:
+            return kSilu;
+    }
+}
+
+}  // namespace
+
+void GpuForward::multiply(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
+                          const Output& output) {
+    if (step.rows.is_prefill()) {
+        multiply_many(matrix, x, output);
+    } else if (output.next != nullptr && step.is_fused() && matrix.gemv_norm != nullptr) {
+        const GemvParams product = gemv_params(matrix, x, output);
+        const GemvNormParams params{product, *output.next,
+                                    step.buffers.counters + step.buffers.num_counters - 1};
+        launcher_.launch(matrix.gemv_norm, gemv_size(matrix), params);
+        return;
+    } else {
+        multiply_few(matrix, x, output);
+    }
+    if (output.next != nullptr) norm(*output.next);
+}
+
+LaunchSize GpuForward::gemv_size(const GpuMatrix& matrix) {
+    const uint32_t rows_of_block = 8 / matrix.warps_per_row * (matrix.is_float ? 1 : 2);
+    return {.grid_x = ceil_div(matrix.rows, rows_of_block), .num_threads = 256};
+}
+
+GemvParams GpuForward::gemv_params(const GpuMatrix& matrix, const QuantizedVectors& x,
+                                   const Output& output) {
+    return {.weight = matrix.planes,
+            .x = x,
+            .bias = matrix.bias,
+            .residual = output.residual,
+            .out = output.out,
+            .out_stride = output.stride,
+            .warps_per_row = matrix.warps_per_row};
+}
+
+/// Of up to kMaxRows vectors.
+void GpuForward::multiply_few(const GpuMatrix& matrix, const QuantizedVectors& x,
+                              const Output& output) {
+    FunctionHandle kernel = matrix.kernels[bucket_of(x.num_vectors)];
+    if (!matrix.is_float) {
+        launcher_.launch(kernel, gemv_size(matrix), gemv_params(matrix, x, output));
+        return;
+    }
+    launcher_.launch(kernel, gemv_size(matrix),
+                     FloatGemvParams{.weight = matrix.data,
+                                     .x = x.values,
+                                     .bias = matrix.bias,
+                                     .residual = output.residual,
+                                     .out = output.out,
+                                     .rows = matrix.rows,
+                                     .cols = matrix.cols,
+                                     .x_stride = x.groups * kGroup,
+                                     .out_stride = output.stride,
+                                     .num_vectors = x.num_vectors,
+                                     .warps_per_row = matrix.warps_per_row});
+}
+
+/// Of the rows of prompts. Weights that are not quantised are multiplied by kMaxRows at a time.
+void GpuForward::multiply_many(const GpuMatrix& matrix, const QuantizedVectors& x,
+                               const Output& output) {
+    if (!matrix.is_float) {
+        launcher_.launch(matrix.gemm,
+                         {.grid_x = ceil_div(x.num_vectors, kGemmVectors),
+                          .grid_y = ceil_div(matrix.rows, kGemmRows),
+                          .num_threads = 256},
+                         GemmParams{.weight = matrix.planes,
+                                    .x = x,
+                                    .bias = matrix.bias,
+                                    .residual = output.residual,
+                                    .out = output.out,
+                                    .out_stride = output.stride});
+        return;
+    }
+    for (uint32_t first = 0; first < x.num_vectors; first += kMaxRows) {
+        const uint32_t count = std::min(kMaxRows, x.num_vectors - first);
+        const size_t offset = size_t{first} * output.stride;
+        multiply_few(matrix, rows_of(x, first, count),
+                     {.residual = output.residual != nullptr ? output.residual + offset : nullptr,
+                      .out = output.out + offset,
+                      .stride = output.stride});
+    }
+}
+
+void GpuForward::run_ffn(const GpuStep& step, uint32_t index, const QuantizedVectors& input) {
+    const FfnSpec& spec = spec_.layers[index].ffn;
+    const GpuLayer& layer = weights_.layers[index];
+    const GpuBuffers& buffers = step.buffers;
+    const GpuMatrix* user[] = {&layer.down};
+    const QuantizedVectors out = vectors_for(step, buffers.activated, spec.hidden, user);
+    const uint32_t activation = activation_of(spec.activation);
+    if (layer.has_fused_gate && !step.rows.is_prefill()) {
+        launcher_.launch(layer.gated_kernels[bucket_of(step.rows.count)],
+                         {.grid_x = ceil_div(spec.hidden, kGroup), .num_threads = 256},
+                         GatedGemvParams{layer.gate.planes, layer.up.planes, input, layer.gate.bias,
+                                         layer.up.bias, out, activation});
+    } else {
+        // Without a gate the activation is of up itself, which then takes gate's place.
+        float* up = spec.gated ? buffers.up : buffers.gate;
+        if (spec.gated) multiply(step, layer.gate, input, {nullptr, buffers.gate, spec.hidden});
+        multiply(step, layer.up, input, {nullptr, up, spec.hidden});
+        launcher_.launch(
+            activate_quantize_,
+            {.grid_x = ceil_div(out.groups, 8), .grid_y = step.rows.count, .num_threads = 256},
+            ActivateParams{buffers.gate, spec.gated ? buffers.up : nullptr, out, spec.hidden,
+                           spec.hidden, activation});
+    }
+    add_branch(step, layer.down, out,
+               {layer.ffn_post_norm, "ffn_out", index, norm_behind(step, index)});
+}
+
+void GpuForward::add_branch(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
+                            const Branch& branch) {
+    const uint32_t dim = spec_.dim;
+    const NormParams* next = branch.next ? &*branch.next : nullptr;
+    const bool is_plain = !branch.post_norm && spec_.residual_scale == 1.0f;
+    if (!is_plain || step.trace != nullptr) {
+        multiply(step, matrix, x, {nullptr, step.buffers.delta, dim});
+        trace_stage(step, branch.index, branch.stage, step.buffers.delta, dim, dim);
+    }
+    if (is_plain) {
+        multiply(step, matrix, x, {step.input.x, step.input.x, dim, next});
+        return;
+    }
+    add_delta(step, branch.post_norm);
+    if (next != nullptr) norm(*next);
+}
+
+/// x += norm(delta) * residual_scale
+void GpuForward::add_delta(const GpuStep& step, const GpuNorm& post_norm) {
+    const uint32_t dim = spec_.dim;
+    launcher_.launch(norm_add_, {.grid_x = step.rows.count, .num_threads = threads_for(dim)},
+                     NormAddParams{.x = step.input.x,
+                                   .y = step.buffers.delta,
+                                   .weight = post_norm.weight,
+                                   .bias = post_norm.bias,
+                                   .n = dim,
+                                   .x_stride = dim,
+                                   .y_stride = dim,
+                                   .kind = norm_kind(spec_, post_norm),
+                                   .is_addition = 1,
+                                   .eps = spec_.norm_eps,
+                                   .scale = spec_.residual_scale});
+}
+
+}  // namespace hokku::cuda
