@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "commands.h"
@@ -80,71 +81,116 @@ Result<BenchResult> measure(Engine& engine, const ModelInfo& info, const BenchOp
     return result;
 }
 
-int bench(BenchOptions options) {
-    if (!options.model.context_tokens) {
-        // Each further sequence needs a copy of the prompt's last block.
-        constexpr uint32_t kBlockTokens = 64;
-        options.model.context_tokens =
-            options.prompt_tokens + options.decode_tokens + 1 +
-            (options.sequences - 1) * (options.decode_tokens + 2 * kBlockTokens);
+/// What the context must hold, and no less.
+uint32_t least_context(const BenchOptions& options) {
+    return options.prompt_tokens + options.decode_tokens;
+}
+
+/// What surely does.
+uint32_t roomy_context(const BenchOptions& options) {
+    // Each further sequence needs a copy of the prompt's last block.
+    constexpr uint32_t kBlockTokens = 64;
+    return least_context(options) +
+           (options.sequences - 1) * (options.decode_tokens + 2 * kBlockTokens);
+}
+
+Error too_long(const BenchOptions& options, uint32_t context_tokens) {
+    const std::string given = "--prompt " + std::to_string(options.prompt_tokens) + ", --decode " +
+                              std::to_string(options.decode_tokens);
+    const uint32_t asked = options.model.context_tokens.value_or(0);
+    const std::string context = asked == context_tokens
+                                    ? "--context " + std::to_string(asked)
+                                    : "the model's context of " + std::to_string(context_tokens);
+    return {ErrorCode::bad_argument, "more tokens than the context holds", given + ", " + context,
+            "a context of at least " + std::to_string(least_context(options)) +
+                " tokens, or fewer tokens"};
+}
+
+/// What is read from memory in decoding.
+struct Reading {
+    double needed_gb_s = 0, share = 0;  ///< Of what the threads read at most.
+};
+
+Reading reading_of(const ModelInfo& info, const BenchResult& measured) {
+    const double needed = measured.decode_tok_s * static_cast<double>(info.bytes_per_token) / 1e9;
+    const double most = measured.read_bandwidth_gb_s;
+    return {needed, most > 0 ? needed / most : 0};
+}
+
+void show_json(const BenchOptions& options, const ModelInfo& info, const BenchResult& measured) {
+    nlohmann::ordered_json line({{"prefill_tok_s", measured.prefill_tok_s},
+                                 {"decode_tok_s", measured.decode_tok_s},
+                                 {"load_s", info.load_ms / 1e3},
+                                 {"peak_memory_mb", measured.peak_memory_mb},
+                                 {"kv_type", kv_type_name(info.kv_type)},
+                                 {"kv_bytes", info.kv_bytes},
+                                 {"bytes_per_token", info.bytes_per_token},
+                                 {"read_bandwidth_gb_s", measured.read_bandwidth_gb_s},
+                                 {"share_of_bandwidth", reading_of(info, measured).share},
+                                 {"device", info.device},
+                                 {"threads", info.num_threads},
+                                 {"ranks", info.rank_weight_bytes.size()},
+                                 {"rank_weight_bytes", info.rank_weight_bytes}});
+    if (options.sequences > 1) {
+        line["sequences"] = options.sequences;
+        line["batched_decode_tok_s"] = measured.batched_tok_s;
+        line["batched_step_ratio"] = measured.step_ratio(options.sequences);
     }
+    write_json_line(line);
+}
+
+template <class... Arguments>
+void write_row(const char* format, Arguments... arguments) {
+    char text[256];
+    std::snprintf(text, sizeof text, format, arguments...);
+    write_result(text);
+}
+
+void show_rows(const BenchOptions& options, const ModelInfo& info, const BenchResult& measured) {
+    const bool has_decoded = options.decode_tokens > 0;
+    write_result(info.path.stem().string() + " on " + info.device + "\n");
+    write_row("  prefill    %8.1f tok/s (%s)\n", measured.prefill_tok_s,
+              counted(options.prompt_tokens, "token").c_str());
+    if (has_decoded)
+        write_row("  decode     %8.2f tok/s (%s)\n", measured.decode_tok_s,
+                  counted(options.decode_tokens, "token").c_str());
+    write_row("  load       %8.3f s\n  memory     %8.0f MB at most\n", info.load_ms / 1e3,
+              measured.peak_memory_mb);
+    const Reading reading = reading_of(info, measured);
+    if (has_decoded)
+        write_row("  reads      %8.1f MB a token, %.1f of %.1f GB/s (%.0f %%)\n",
+                  static_cast<double>(info.bytes_per_token) / 1e6, reading.needed_gb_s,
+                  measured.read_bandwidth_gb_s, 100 * reading.share);
+    if (info.rank_weight_bytes.size() > 1) {
+        write_result("  ranks     ");
+        for (const uint64_t bytes : info.rank_weight_bytes)
+            write_row(" %.1f", static_cast<double>(bytes) / 1e6);
+        write_result(" MB of weights each\n");
+    }
+    if (options.sequences > 1 && has_decoded)
+        write_row("  together   %8.2f tok/s (%u sequences; a step takes %.2f times as long)\n",
+                  measured.batched_tok_s, options.sequences,
+                  measured.step_ratio(options.sequences));
+}
+
+int bench(BenchOptions options) {
+    const uint32_t least = least_context(options);
+    std::optional<uint32_t>& context = options.model.context_tokens;
+    if (context.value_or(0) > 0 && *context < least)
+        return fail_arguments(too_long(options, *context));
+    if (!context) context = roomy_context(options);
     options.model.max_sequences = options.sequences;
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
     const ModelInfo& info = loaded->info;
+    if (info.context_tokens < least) return fail_arguments(too_long(options, info.context_tokens));
     Result<BenchResult> measured = measure(*loaded->engine, info, options);
     if (!measured) return fail(measured.error());
-    const double needed_gb_s =
-        measured->decode_tok_s * static_cast<double>(info.bytes_per_token) / 1e9;
-    const double share =
-        measured->read_bandwidth_gb_s > 0 ? needed_gb_s / measured->read_bandwidth_gb_s : 0;
     if (options.json) {
-        nlohmann::ordered_json line({{"prefill_tok_s", measured->prefill_tok_s},
-                                     {"decode_tok_s", measured->decode_tok_s},
-                                     {"load_s", info.load_ms / 1e3},
-                                     {"peak_memory_mb", measured->peak_memory_mb},
-                                     {"kv_type", kv_type_name(info.kv_type)},
-                                     {"kv_bytes", info.kv_bytes},
-                                     {"bytes_per_token", info.bytes_per_token},
-                                     {"read_bandwidth_gb_s", measured->read_bandwidth_gb_s},
-                                     {"share_of_bandwidth", share},
-                                     {"device", info.device},
-                                     {"threads", info.num_threads},
-                                     {"ranks", info.rank_weight_bytes.size()},
-                                     {"rank_weight_bytes", info.rank_weight_bytes}});
-        if (options.sequences > 1) {
-            line["sequences"] = options.sequences;
-            line["batched_decode_tok_s"] = measured->batched_tok_s;
-            line["batched_step_ratio"] = measured->step_ratio(options.sequences);
-        }
-        write_json_line(line);
-        return kDone;
+        show_json(options, info, *measured);
+    } else {
+        show_rows(options, info, *measured);
     }
-    char text[512];
-    std::snprintf(
-        text, sizeof text,
-        "%s on %s\n  prefill    %8.1f tok/s (%u tokens)\n  decode     %8.2f tok/s (%u "
-        "tokens)\n  load       %8.3f s\n  memory     %8.0f MB at most\n  reads      %8.1f "
-        "MB a token, %.1f of %.1f GB/s (%.0f %%)\n",
-        info.path.stem().string().c_str(), info.device.c_str(), measured->prefill_tok_s,
-        options.prompt_tokens, measured->decode_tok_s, options.decode_tokens, info.load_ms / 1e3,
-        measured->peak_memory_mb, static_cast<double>(info.bytes_per_token) / 1e6, needed_gb_s,
-        measured->read_bandwidth_gb_s, 100 * share);
-    write_result(text);
-    if (info.rank_weight_bytes.size() > 1) {
-        std::string line = "  ranks     ";
-        for (const uint64_t bytes : info.rank_weight_bytes) {
-            std::snprintf(text, sizeof text, " %.1f", static_cast<double>(bytes) / 1e6);
-            line += text;
-        }
-        write_result(line + " MB of weights each\n");
-    }
-    if (options.sequences == 1) return kDone;
-    std::snprintf(text, sizeof text,
-                  "  together   %8.2f tok/s (%u sequences; a step takes %.2f times as long)\n",
-                  measured->batched_tok_s, options.sequences,
-                  measured->step_ratio(options.sequences));
-    write_result(text);
     return kDone;
 }
 

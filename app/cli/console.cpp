@@ -115,6 +115,14 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
+std::string as_given(std::string_view option, std::string_view value) {
+    return std::string(option) + " \"" + std::string(value) + "\"";
+}
+
+std::string counted(uint64_t count, std::string_view noun) {
+    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string place_of(std::string_view text, size_t bytes_read) {
     const std::string_view before =
         text.substr(0, std::min(text.size(), std::max<size_t>(bytes_read, 1) - 1));
@@ -197,8 +205,12 @@ Result<std::string> read_stdin() {
     }
 }
 
-Result<std::string> read_input(const std::string& name) {
-    return name == "-" ? read_stdin() : read_file(path_from_utf8(name));
+Result<std::string> read_input(const std::string& name, std::string_view option) {
+    Result<std::string> text = name == "-" ? read_stdin() : read_file(path_from_utf8(name));
+    if (text) return text;
+    Error error = text.error();
+    error.where = std::string(option) + " " + name;
+    return error;
 }
 
 Result<std::string> read_file(const std::filesystem::path& path) {

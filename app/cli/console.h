@@ -3,6 +3,7 @@
 // lines in. Failing to write is noticed once, here: commands go on and the exit code tells.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
@@ -37,8 +38,9 @@ int fail_arguments(const Error& error);
 Result<std::string> read_stdin();
 /// The whole file.
 Result<std::string> read_file(const std::filesystem::path& path);
-/// The file of that name as given on the command line; "-" is stdin.
-Result<std::string> read_input(const std::string& name);
+/// The file of that name as given on the command line with `option`, which errors name; "-" is
+/// stdin.
+Result<std::string> read_input(const std::string& name, std::string_view option);
 /// The next line of stdin without its end; false at the end of input.
 Result<bool> read_stdin_line(std::string& line);
 /// Calls handle(line, line_number from 1) for each line of stdin; stops when it fails or when
@@ -47,6 +49,11 @@ Result<void> for_each_stdin_line(
     const std::function<Result<void>(std::string_view line, size_t number)>& handle);
 
 bool is_utf8(std::string_view text);
+
+/// `--option "value"`: where an error is that a value of the command line has.
+std::string as_given(std::string_view option, std::string_view value);
+/// "1 token", "2 tokens".
+std::string counted(uint64_t count, std::string_view noun);
 
 /// "line 2, column 5", both from 1, where reading stopped; "column 5" of a text of one line.
 std::string place_of(std::string_view text, size_t bytes_read);

@@ -27,9 +27,9 @@ Error in_place(Error error, const std::string& place, bool is_file) {
 /// The text itself where it reads like one, else the file of that name.
 Result<ConstraintSpec> text_or_file(ConstraintKind kind, const std::string& given, bool is_text,
                                     const std::string& option, const char* beginning) {
-    ConstraintSpec spec{.kind = kind, .text = given, .words = {}};
+    ConstraintSpec spec{.kind = kind, .text = given, .words = {}, .name = option};
     if (!is_text) {
-        Result<std::string> text = read_input(given);
+        Result<std::string> text = read_input(given, option);
         if (!text) {
             Error error = text.error();
             if (error.code == ErrorCode::io)
@@ -95,26 +95,28 @@ Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flag
         if (!spec) return spec.error();
         specs.push_back(std::move(*spec));
     }
-    if (flags.json) specs.push_back({.kind = ConstraintKind::json, .text = "", .words = {}});
+    if (flags.json)
+        specs.push_back(
+            {.kind = ConstraintKind::json, .text = "", .words = {}, .name = "--json-output"});
     const size_t num_checked = specs.size();
     if (!flags.regex.empty())
-        specs.push_back({.kind = ConstraintKind::regex, .text = flags.regex, .words = {}});
+        specs.push_back(
+            {.kind = ConstraintKind::regex, .text = flags.regex, .words = {}, .name = "--regex"});
     if (!flags.choices.empty())
-        specs.push_back({.kind = ConstraintKind::choice, .text = {}, .words = flags.choices});
+        specs.push_back({.kind = ConstraintKind::choice,
+                         .text = {},
+                         .words = flags.choices,
+                         .name = "--choice"});
     if (!flags.required.empty())
         specs.push_back({.kind = ConstraintKind::required_words,
                          .text = {},
                          .words = flags.required,
-                         .ignore_case = flags.ignore_case});
+                         .ignore_case = flags.ignore_case,
+                         .name = "--require"});
     for (size_t i = num_checked; i < specs.size(); ++i) {
         const Result<void> checked = check_constraint(specs[i]);
         if (checked) continue;
-        const ConstraintKind kind = specs[i].kind;
-        return in_place(checked.error(),
-                        kind == ConstraintKind::regex    ? "--regex"
-                        : kind == ConstraintKind::choice ? "--choice"
-                                                         : "--require",
-                        false);
+        return in_place(checked.error(), specs[i].name, false);
     }
     return specs;
 }

@@ -7,14 +7,16 @@
 #include <optional>
 #include <utility>
 
+#include "hokku/result.h"
+
 namespace hokku::cli {
 
-/// Given back by the system when the process ends, however that is. Where the file system knows no
-/// locks, it is held by everybody.
+/// Given back by the system when the process ends, however that is.
 class FileLock {
   public:
     /// nullopt: another process holds it.
-    static std::optional<FileLock> take(const std::filesystem::path& path);
+    /// Errors : io where the file cannot be made or the file system knows no locks.
+    static Result<std::optional<FileLock>> take(const std::filesystem::path& path);
     FileLock(FileLock&& other) noexcept
         : path_(std::move(other.path_)), file_(std::exchange(other.file_, kNoFile)) {}
     FileLock& operator=(FileLock&& other) noexcept {

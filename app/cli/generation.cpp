@@ -243,11 +243,18 @@ void report_overflow(const GenerationResult& result, const std::vector<ChatMessa
 
 std::string summary_of(const GenerationResult& result) {
     const GenerationStats& stats = result.stats;
-    char text[256];
-    std::snprintf(text, sizeof text, "%u tokens at %.1f tok/s, first after %.0f ms; seed %llu%s",
-                  stats.generated_tokens, stats.decode_tok_s, stats.ttft_ms,
-                  static_cast<unsigned long long>(result.seed), ending_of(result.reason));
-    return text;
+    std::string text = counted(stats.generated_tokens, "token");
+    char number[64];
+    // Behind the first one there is none to be timed.
+    if (stats.generated_tokens > 1 && stats.decode_tok_s > 0) {
+        std::snprintf(number, sizeof number, " at %.1f tok/s", stats.decode_tok_s);
+        text += number;
+    }
+    if (stats.generated_tokens > 0) {
+        std::snprintf(number, sizeof number, ", first after %.0f ms", stats.ttft_ms);
+        text += number;
+    }
+    return text + "; seed " + std::to_string(result.seed) + ending_of(result.reason);
 }
 
 }  // namespace hokku::cli

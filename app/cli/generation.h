@@ -60,7 +60,8 @@ void report_thought_alone(const GenerationResult& result);
 void report_overflow(const GenerationResult& result, const std::vector<ChatMessage>& given,
                      Overflow overflow);
 
-/// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7", and why it stopped if not by itself.
+/// "12 tokens at 80.1 tok/s, first after 31 ms; seed 7", as far as there are such figures, and why
+/// it stopped if not by itself.
 std::string summary_of(const GenerationResult& result);
 
 }  // namespace hokku::cli

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "commands.h"
 #include "console.h"
@@ -19,7 +20,8 @@ using Json = nlohmann::ordered_json;
 
 struct LogitsOptions {
     ModelOptions model;
-    std::string tokens, ids;
+    std::string tokens;
+    std::optional<std::string> ids;
     uint32_t top = 5, chunk_tokens = 0;
     bool all = false, hidden = false, stages = false;
 };
@@ -59,10 +61,10 @@ Json position_of(uint32_t index, std::span<const float> logits, std::span<const 
 }
 
 int show_logits(LogitsOptions options) {
-    Result<std::vector<TokenId>> tokens = read_token_list(options.tokens);
+    Result<std::vector<TokenId>> tokens = read_token_list(options.tokens, "--tokens");
     if (!tokens) return fail_arguments(tokens.error());
     Result<std::vector<TokenId>> ids = std::vector<TokenId>();
-    if (!options.ids.empty()) ids = read_token_list(options.ids);
+    if (options.ids) ids = read_token_list(*options.ids, "--ids");
     if (!ids) return fail_arguments(ids.error());
     if (!options.model.context_tokens) {
         options.model.context_tokens = static_cast<uint32_t>(std::max<size_t>(tokens->size(), 1));

@@ -47,7 +47,7 @@ Result<void> score_window(Engine& engine, std::vector<TokenId> window, Score& sc
 }
 
 int perplexity(const PerplexityOptions& options) {
-    Result<std::string> text = read_input(options.file);
+    Result<std::string> text = read_input(options.file, "--file");
     if (!text) return fail(text.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail(loaded.error());
@@ -78,7 +78,7 @@ int perplexity(const PerplexityOptions& options) {
         if (!done) return fail(done.error());
     }
     if (score.num_tokens == 0) {
-        return fail({ErrorCode::bad_argument, "the text is too short", options.file,
+        return fail({ErrorCode::bad_argument, "the text is too short", "--file " + options.file,
                      "at least two tokens"});
     }
     const double mean = score.nll / static_cast<double>(score.num_tokens);
@@ -91,10 +91,8 @@ int perplexity(const PerplexityOptions& options) {
     }
     char line[160];
     std::snprintf(line, sizeof line,
-                  "perplexity %.4f, mean negative log-likelihood %.5f over %llu tokens in windows "
-                  "of %zu\n",
-                  std::exp(mean), mean, static_cast<unsigned long long>(score.num_tokens),
-                  window_tokens);
+                  "perplexity %.4f, mean negative log-likelihood %.5f over %s in windows of %zu\n",
+                  std::exp(mean), mean, counted(score.num_tokens, "token").c_str(), window_tokens);
     write_result(line);
     return kDone;
 }

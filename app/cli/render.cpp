@@ -107,7 +107,7 @@ Result<std::string> read_chat_template(const std::filesystem::path& path) {
 
 Result<ChatTemplate> open_template(const RenderOptions& options) {
     if (!options.template_file.empty()) {
-        Result<std::string> source = read_input(options.template_file);
+        Result<std::string> source = read_input(options.template_file, "--template");
         if (!source) return source.error();
         return ChatTemplate::parse(*source);
     }
@@ -122,7 +122,7 @@ int render(const RenderOptions& options) {
     Result<ChatTemplate> chat_template = open_template(options);
     if (!chat_template) return fail(chat_template.error());
     if (!options.jsonl) {
-        Result<std::string> json = read_input(options.input_file);
+        Result<std::string> json = read_input(options.input_file, "--input");
         if (!json) return fail(json.error());
         Result<std::string> text = render_one(*chat_template, *json, options.input_file);
         if (!text) return fail(text.error());

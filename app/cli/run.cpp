@@ -49,11 +49,11 @@ struct RunOptions {
 };
 
 /// Tools with a name each, which no other has.
-Result<void> check_tools(const Json& tools, const std::string& path) {
+Result<void> check_tools(const Json& tools, const std::string& where) {
     std::set<std::string> names;
     for (size_t i = 0; i < tools.size(); ++i) {
         const auto wrong = [&](std::string what) {
-            return Error{ErrorCode::bad_format, "tool [" + std::to_string(i) + "] " + what, path,
+            return Error{ErrorCode::bad_format, "tool [" + std::to_string(i) + "] " + what, where,
                          "{\"type\": \"function\", \"function\": {\"name\": \"..\"}}"};
         };
         const Json& tool = tools[i];
@@ -72,14 +72,20 @@ Result<void> check_tools(const Json& tools, const std::string& path) {
 
 /// A JSON array of tools, as the template is given it.
 Result<std::string> read_tools(const std::string& path) {
-    Result<std::string> text = read_input(path);
+    const std::string option = "--tools", where = option + " " + path;
+    Result<std::string> text = read_input(path, option);
     if (!text) return text;
-    Result<Json> tools = parse_json(*text, path);
-    if (!tools) return tools.error();
-    if (!tools->is_array()) {
-        return Error{ErrorCode::bad_format, "the tools are not a list", path, "a JSON array"};
+    Result<Json> tools = parse_json(*text, where);
+    if (!tools) {
+        Error error = tools.error();
+        error.expected = "a JSON array of tools";
+        return error;
     }
-    if (Result<void> checked = check_tools(*tools, path); !checked) return checked.error();
+    if (!tools->is_array()) {
+        return Error{ErrorCode::bad_format, "the tools are not a list", where,
+                     "a JSON array of tools"};
+    }
+    if (Result<void> checked = check_tools(*tools, where); !checked) return checked.error();
     return text;
 }
 
@@ -96,18 +102,19 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     request.overflow = options.overflow;
     request.prompt_lookup = options.prompt_lookup;
     if (std::find(options.stop.begin(), options.stop.end(), "") != options.stop.end()) {
-        return Error{ErrorCode::bad_argument, "the text to stop at is empty", "--stop", "text"};
+        return Error{ErrorCode::bad_argument, "the text to stop at is empty",
+                     as_given("--stop", ""), "text"};
     }
     for (const std::string& stop : options.stop) {
         if (!is_utf8(stop))
             return Error{ErrorCode::bad_argument, "a text to stop at is not UTF-8",
-                         "--stop " + stop, "UTF-8 text"};
+                         as_given("--stop", stop), "UTF-8 text"};
     }
     request.stop_strings = options.stop;
     request.parse_special = options.parse_special;
     request.num_top_logprobs = options.num_logprobs.value_or(0);
     if (options.tokens) {
-        Result<std::vector<TokenId>> ids = read_token_list(*options.tokens);
+        Result<std::vector<TokenId>> ids = read_token_list(*options.tokens, "--tokens");
         if (!ids) return ids.error();
         if (options.replacement) {
             Result<void> replaced = replace_token(*options.replacement, *ids);
@@ -118,7 +125,7 @@ Result<GenerationRequest> make_request(const RunOptions& options) {
     }
     std::string prompt = options.prompt.value_or("");
     if (!options.prompt_file.empty()) {
-        Result<std::string> text = read_input(options.prompt_file);
+        Result<std::string> text = read_input(options.prompt_file, "--file");
         if (!text) return text.error();
         prompt = std::move(*text);
     }
@@ -192,7 +199,9 @@ int show_one(const RunOptions& options, const LoadedModel& loaded, const Generat
         // Whether an empty prompt is one depends on the model: some begin with a token of their
         // own.
         const bool is_empty = options.prompt && options.prompt->empty();
-        return is_empty ? fail_arguments(*result.error) : fail(*result.error);
+        // Forms that no text can have together; later it is the text that has led there.
+        const bool is_conflict = request.constraints.size() > 1 && result.text.empty();
+        return is_empty || is_conflict ? fail_arguments(*result.error) : fail(*result.error);
     }
     if (options.json) {
         write_json_line(as_json(continuation, options, loaded));
@@ -209,6 +218,15 @@ int show_one(const RunOptions& options, const LoadedModel& loaded, const Generat
     return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
 }
 
+/// A saved chat, or nothing yet.
+Result<void> check_prompt_cache(const std::filesystem::path& path) {
+    Result<void> checked = check_chat_target(path);
+    if (checked) return checked;
+    Error error = checked.error();
+    error.where = "--prompt-cache " + error.where;
+    return error;
+}
+
 /// What a file holds of a prompt costs time when it is missing or does not fit, but no text.
 class PromptCache {
   public:
@@ -220,6 +238,11 @@ class PromptCache {
         if (path_.empty()) return;
         if (!std::filesystem::exists(path_, error)) {
             if (!is_kept_) write_message("there is no " + options.prompt_cache + " to start from");
+            return;
+        }
+        if (Result<void> is_chat = check_prompt_cache(path_); !is_chat) {
+            write_message("the prompt will be read again: this is not a saved chat (" +
+                          is_chat.error().where + ")");
             return;
         }
         const Result<SavedChat> restored = engine_.restore_chat(path_, options.overflow);
@@ -251,9 +274,9 @@ int run(const RunOptions& options) {
         const std::filesystem::path folder = path.parent_path();
         std::error_code error;
         if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-            return fail({ErrorCode::io, "there is no such folder", path_utf8(folder),
-                         "one that --prompt-cache can write to"});
-        const Result<void> may_write = check_chat_target(path);
+            return fail({ErrorCode::io, "there is no such folder",
+                         "--prompt-cache in " + path_utf8(folder), "a folder that is there"});
+        const Result<void> may_write = check_prompt_cache(path);
         if (!may_write) return fail(may_write.error());
     }
     Result<LoadedModel> loaded = load_model(options.model);
@@ -282,9 +305,15 @@ int run(const RunOptions& options) {
 
 /// Throws what CLI11 reports as wrong usage.
 void check_usage(const RunOptions& options) {
-    const int num_prompts =
-        (options.prompt ? 1 : 0) + (options.prompt_file.empty() ? 0 : 1) + (options.tokens ? 1 : 0);
-    if (num_prompts != 1) throw CLI::ValidationError("give one of -p, -f and --tokens");
+    std::string prompts;
+    for (const auto& [option, is_given] : {std::pair("-p", options.prompt.has_value()),
+                                           std::pair("-f", !options.prompt_file.empty()),
+                                           std::pair("--tokens", options.tokens.has_value())}) {
+        if (is_given) prompts += (prompts.empty() ? "" : " and ") + std::string(option);
+    }
+    if (prompts.empty()) throw CLI::ValidationError("give one of -p, -f and --tokens");
+    if (prompts.find(' ') != std::string::npos)
+        throw CLI::ValidationError("give one of -p, -f and --tokens, not " + prompts);
     if (options.system && (options.raw || options.tokens)) {
         throw CLI::ValidationError("--system has no meaning with --raw or --tokens");
     }

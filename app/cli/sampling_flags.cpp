@@ -31,14 +31,15 @@ constexpr std::pair<std::string_view, SamplerStep> kSteps[] = {
 constexpr const char* kStepList =
     "penalties,dry,top_n_sigma,top_k,typical,top_p,min_p,xtc,temperature";
 
-Error wrong(std::string what, std::string_view found, std::string expected) {
-    return {ErrorCode::bad_argument, std::move(what), "\"" + std::string(found) + "\"",
-            std::move(expected)};
+Error wrong(std::string what, std::string_view option, std::string_view value,
+            std::string expected) {
+    return {ErrorCode::bad_argument, std::move(what), as_given(option, value), std::move(expected)};
 }
 
 Result<std::pair<int32_t, float>> parse_bias(std::string_view text) {
     const auto error = [&] {
-        return wrong("not a logit bias", text, "ID=VALUE such as 15043=-2.5 or 15043=-inf");
+        return wrong("not a logit bias", "--logit-bias", text,
+                     "ID=VALUE such as 15043=-2.5 or 15043=-inf");
     };
     const size_t cut = text.find('=');
     if (cut == std::string_view::npos) return error();
@@ -55,102 +56,133 @@ Result<std::pair<int32_t, float>> parse_bias(std::string_view text) {
     return std::pair(id, value);
 }
 
-Result<std::vector<SamplerStep>> parse_order(std::string_view text) {
+Result<std::vector<SamplerStep>> parse_order(const std::string& given) {
+    const auto error = [&](std::string what, std::string expected) {
+        return wrong(std::move(what), "--sampler-order", given, std::move(expected));
+    };
     std::vector<SamplerStep> order;
-    const std::string_view whole = text;
+    std::string_view text = given;
     while (!text.empty()) {
-        const std::string_view word = text.substr(0, text.find_first_of(",;"));
-        text.remove_prefix(std::min(text.size(), word.size() + 1));
-        std::string name(word);
+        std::string name(text.substr(0, text.find_first_of(",;")));
+        text.remove_prefix(std::min(text.size(), name.size() + 1));
         std::replace(name.begin(), name.end(), '-', '_');
         const auto* step = std::find_if(std::begin(kSteps), std::end(kSteps),
                                         [&](const auto& known) { return known.first == name; });
-        if (step == std::end(kSteps)) {
-            return wrong("no such sampler step", word, std::string("some of ") + kStepList);
-        }
-        if (std::find(order.begin(), order.end(), step->second) != order.end()) {
-            return wrong("a sampler step is listed twice", whole, "each step at most once");
-        }
+        if (step == std::end(kSteps))
+            return error("there is no sampler step \"" + name + "\"",
+                         std::string("some of ") + kStepList);
+        if (std::find(order.begin(), order.end(), step->second) != order.end())
+            return error("a sampler step is listed twice", "each step at most once");
         order.push_back(step->second);
     }
     return order;
 }
 
-}  // namespace
-
-void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
-    constexpr float kMost = 1e6f;
-    constexpr int32_t kMostTokens = std::numeric_limits<int32_t>::max();
-    SamplingOptions& options = flags.options;
-    const auto add = [&](const char* name, auto& value, auto least, auto most, const char* help) {
-        CLI::Option* option = command->add_option(name, value, help)->type_name("N");
-        option->capture_default_str()->group("Sampling");
-        if constexpr (std::is_integral_v<decltype(most)>) {
+/// Declares options of the group "Sampling".
+class Declaration {
+  public:
+    explicit Declaration(CLI::App* command) : command_(command) {}
+    template <class Value>
+    void number(const char* name, Value& value, Value least, Value most, const char* help) {
+        CLI::Option* option = add(name, value, "N", help)->capture_default_str();
+        if constexpr (std::is_integral_v<Value>) {
             option->transform(is_whole(least, static_cast<uint64_t>(most)));
         } else {
             option->check(in_range(least, most));
         }
-    };
-    add("--temp,--temperature", options.temperature, 0.0f, kMost,
-        "0 always takes the likeliest token");
-    add("--dynatemp-range", options.dynatemp_range, 0.0f, kMost,
-        "The temperature follows the entropy within N of it; 0: it does not");
-    add("--dynatemp-exp", options.dynatemp_exponent, 0.0f, kMost, "How it follows");
-    command->add_option("--seed", options.seed, "Repeats a run; else drawn at random and shown")
-        ->type_name("N")
-        ->transform(is_whole(0, std::numeric_limits<uint64_t>::max()))
-        ->group("Sampling");
-    add("--top-k", options.top_k, 0, kMostTokens, "Keep the N likeliest; 0: all");
-    add("--top-p", options.top_p, 0.0f, 1.0f, "Keep the smallest set with this mass; 1: all");
-    add("--min-p", options.min_p, 0.0f, 1.0f, "Drop what is below this share of the best; 0: none");
-    add("--typical,--typical-p", options.typical_p, 0.0f, 1.0f,
-        "Keep the most typical with this mass; 1: all");
-    add("--top-n-sigma,--top-nsigma", options.top_n_sigma, 0.0f, kMost,
-        "Keep what is within N standard deviations of the best; 0: all");
-    add("--xtc-probability", options.xtc_probability, 0.0f, 1.0f,
-        "How often all likely tokens but the last are dropped; 0: never");
-    add("--xtc-threshold", options.xtc_threshold, 0.0f, 1.0f, "What is likely, for that");
-    add("--repeat-penalty", options.repeat_penalty, 1e-3f, kMost,
-        "1: none; if not given 1.1, or none at --temp 0");
-    add("--frequency-penalty", options.frequency_penalty, -kMost, kMost, "0: none");
-    add("--presence-penalty", options.presence_penalty, -kMost, kMost, "0: none");
-    add("--penalty-last-n,--repeat-last-n", options.penalty_last_n, -1, kMostTokens,
-        "Tokens that the penalties look back; -1: all");
-    add("--dry-multiplier", options.dry_multiplier, 0.0f, kMost,
-        "Against repeated sequences of tokens; 0: off");
-    add("--dry-base", options.dry_base, 1.0f, kMost, "Grows with their length to this base");
-    add("--dry-allowed-length", options.dry_allowed_length, 0, kMostTokens,
-        "Repeated sequences shorter than this cost nothing");
-    add("--dry-last-n,--dry-penalty-last-n", options.dry_last_n, -1, kMostTokens,
-        "Tokens that DRY looks back; -1: all");
-    command
-        ->add_option("--dry-breaker,--dry-sequence-breaker", flags.dry_breakers,
-                     "No sequence reaches across TEXT; may be repeated, replaces the default of "
-                     "newline, colon, quote and asterisk; none: no breakers")
-        ->type_name("TEXT")
-        ->allow_extra_args(false)
-        ->group("Sampling");
-    add("--mirostat", options.mirostat, 0, 2, "Its version, instead of dropping tokens; 0: off");
-    add("--mirostat-tau,--mirostat-ent", options.mirostat_tau, 0.0f, kMost,
-        "The surprise that it aims at, in bits");
-    add("--mirostat-eta,--mirostat-lr", options.mirostat_eta, 0.0f, kMost, "How fast it learns");
-    command
-        ->add_option("--logit-bias", flags.bias, "ID=N adds N to the logit of ID; may be repeated")
-        ->type_name("ID=N")
-        ->allow_extra_args(false)
-        ->group("Sampling");
-    command
-        ->add_option("--sampler-order,--samplers", flags.order,
-                     std::string("The steps in order: ") + kStepList)
-        ->type_name("STEPS")
-        ->group("Sampling");
-    command
-        ->add_option("--sampler-mode", flags.mode,
-                     "llama.cpp: to its letter, with its random numbers and without a repeat "
-                     "penalty unless given")
-        ->type_name("hokku|llama.cpp")
-        ->check(is_one_of({"hokku", "llama.cpp"}))
-        ->group("Sampling");
+    }
+    template <class Value>
+    CLI::Option* add(const char* name, Value& value, const char* type, const std::string& help) {
+        return command_->add_option(name, value, help)->type_name(type)->group("Sampling");
+    }
+    /// One value each time it is given.
+    void list(const char* name, std::vector<std::string>& values, const char* type,
+              const char* help) {
+        add(name, values, type, help)->allow_extra_args(false);
+    }
+
+  private:
+    CLI::App* command_;
+};
+
+constexpr float kMost = 1e6f;
+constexpr int32_t kMostTokens = std::numeric_limits<int32_t>::max();
+
+void add_temperature(Declaration& declare, SamplingOptions& options) {
+    declare.number("--temp,--temperature", options.temperature, 0.0f, kMost,
+                   "0 always takes the likeliest token");
+    declare.number("--dynatemp-range", options.dynatemp_range, 0.0f, kMost,
+                   "The temperature follows the entropy within N of it; 0: it does not");
+    declare.number("--dynatemp-exp", options.dynatemp_exponent, 0.0f, kMost, "How it follows");
+    declare.add("--seed", options.seed, "N", "Repeats a run; else drawn at random and shown")
+        ->transform(is_whole(0, std::numeric_limits<uint64_t>::max()));
+}
+
+/// What drops candidates.
+void add_filters(Declaration& declare, SamplingOptions& options) {
+    declare.number("--top-k", options.top_k, 0, kMostTokens, "Keep the N likeliest; 0: all");
+    declare.number("--top-p", options.top_p, 0.0f, 1.0f,
+                   "Keep the smallest set with this mass; 1: all");
+    declare.number("--min-p", options.min_p, 0.0f, 1.0f,
+                   "Drop what is below this share of the best; 0: none");
+    declare.number("--typical,--typical-p", options.typical_p, 0.0f, 1.0f,
+                   "Keep the most typical with this mass; 1: all");
+    declare.number("--top-n-sigma,--top-nsigma", options.top_n_sigma, 0.0f, kMost,
+                   "Keep what is within N standard deviations of the best; 0: all");
+    declare.number("--xtc-probability", options.xtc_probability, 0.0f, 1.0f,
+                   "How often all likely tokens but the last are dropped; 0: never");
+    declare.number("--xtc-threshold", options.xtc_threshold, 0.0f, 1.0f,
+                   "What is likely, for that");
+}
+
+/// What is against repetition.
+void add_penalties(Declaration& declare, SamplingFlags& flags) {
+    SamplingOptions& options = flags.options;
+    // Set from it: absent is a value of its own.
+    declare
+        .add("--repeat-penalty", options.repeat_penalty, "N",
+             "1: none; if not given 1.1, or none at --temp 0")
+        ->check(in_range(1e-3f, kMost));
+    declare.number("--frequency-penalty", options.frequency_penalty, -kMost, kMost, "0: none");
+    declare.number("--presence-penalty", options.presence_penalty, -kMost, kMost, "0: none");
+    declare.number("--penalty-last-n,--repeat-last-n", options.penalty_last_n, -1, kMostTokens,
+                   "Tokens that the penalties look back; -1: all");
+    declare.number("--dry-multiplier", options.dry_multiplier, 0.0f, kMost,
+                   "Against repeated sequences of tokens; 0: off");
+    declare.number("--dry-base", options.dry_base, 1.0f, kMost,
+                   "Grows with their length to this base");
+    declare.number("--dry-allowed-length", options.dry_allowed_length, 0, kMostTokens,
+                   "Repeated sequences shorter than this cost nothing");
+    declare.number("--dry-last-n,--dry-penalty-last-n", options.dry_last_n, -1, kMostTokens,
+                   "Tokens that DRY looks back; -1: all");
+    declare.list("--dry-breaker,--dry-sequence-breaker", flags.dry_breakers, "TEXT",
+                 "No sequence reaches across TEXT; may be repeated, replaces the default of "
+                 "newline, colon, quote and asterisk; none: no breakers");
+}
+
+}  // namespace
+
+void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
+    Declaration declare(command);
+    SamplingOptions& options = flags.options;
+    add_temperature(declare, options);
+    add_filters(declare, options);
+    add_penalties(declare, flags);
+    declare.number("--mirostat", options.mirostat, 0, 2,
+                   "Its version, instead of dropping tokens; 0: off");
+    declare.number("--mirostat-tau,--mirostat-ent", options.mirostat_tau, 0.0f, kMost,
+                   "The surprise that it aims at, in bits");
+    declare.number("--mirostat-eta,--mirostat-lr", options.mirostat_eta, 0.0f, kMost,
+                   "How fast it learns");
+    declare.list("--logit-bias", flags.bias, "ID=N",
+                 "ID=N adds N to the logit of ID; may be repeated");
+    declare.add("--sampler-order,--samplers", flags.order, "STEPS",
+                std::string("The steps in order: ") + kStepList);
+    declare
+        .add("--sampler-mode", flags.mode, "hokku|llama.cpp",
+             "llama.cpp: to its letter, with its random numbers and without a repeat penalty "
+             "unless given")
+        ->check(is_one_of({"hokku", "llama.cpp"}));
 }
 
 void warn_of_idle_sampling(const CLI::App& command, const SamplingFlags& flags) {
@@ -198,6 +230,23 @@ Result<void> check_bias(const SamplingOptions& options, uint32_t num_vocab) {
     return {};
 }
 
+namespace {
+
+/// Those of a run follow one another; all are looked at before any text is written.
+Result<void> check_seeds(const SamplingOptions& options, uint32_t num_seeds) {
+    // Above, llama.cpp draws one.
+    const bool is_llama_cpp = options.mode == SamplerMode::llama_cpp;
+    const uint64_t last = is_llama_cpp ? 0xfffffffe : std::numeric_limits<uint64_t>::max();
+    const uint64_t most = last - (num_seeds - 1);
+    if (!options.seed || *options.seed <= most) return {};
+    std::string what = num_seeds > 1 ? "the last of " + counted(num_seeds, "seed") : "the seed";
+    return Error{ErrorCode::bad_argument,
+                 what + " is too large" + (is_llama_cpp ? " for llama.cpp's mode" : ""),
+                 "--seed " + std::to_string(*options.seed), "at most " + std::to_string(most)};
+}
+
+}  // namespace
+
 Result<SamplingOptions> sampling_options(const SamplingFlags& flags, uint32_t num_seeds) {
     SamplingOptions options = flags.options;
     for (const std::string& text : flags.bias) {
@@ -206,24 +255,14 @@ Result<SamplingOptions> sampling_options(const SamplingFlags& flags, uint32_t nu
         options.logit_bias.push_back(*bias);
     }
     if (flags.mode == "llama.cpp") options.mode = SamplerMode::llama_cpp;
-    // Above, llama.cpp draws one. All seeds of a run are looked at before any text is written.
-    constexpr uint64_t kSeedsOfLlamaCpp = 0xffffffff;
-    const bool is_too_large = options.seed && (*options.seed >= kSeedsOfLlamaCpp ||
-                                               num_seeds > kSeedsOfLlamaCpp - *options.seed);
-    if (options.mode == SamplerMode::llama_cpp && is_too_large) {
-        return Error{ErrorCode::bad_argument,
-                     num_seeds > 1 ? "the last of the seeds is too large for llama.cpp's mode"
-                                   : "the seed is too large for llama.cpp's mode",
-                     "--seed " + std::to_string(*options.seed),
-                     "at most " + std::to_string(kSeedsOfLlamaCpp - num_seeds)};
-    }
+    if (Result<void> checked = check_seeds(options, num_seeds); !checked) return checked.error();
     if (!flags.dry_breakers.empty()) {
         options.dry_breakers = flags.dry_breakers;
-        constexpr size_t kMostBytes = 40;
         for (const std::string& text : flags.dry_breakers) {
-            if (text.size() > kMostBytes)
-                return wrong("a breaker of " + std::to_string(text.size()) + " bytes", text,
-                             "--dry-breaker with at most " + std::to_string(kMostBytes));
+            if (text.size() > kMostDryBreakerBytes)
+                return wrong("a breaker of " + std::to_string(text.size()) + " bytes",
+                             "--dry-breaker", text,
+                             "at most " + std::to_string(kMostDryBreakerBytes) + " bytes");
         }
         if (flags.dry_breakers == std::vector<std::string>{"none"}) options.dry_breakers.clear();
     }

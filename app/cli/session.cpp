@@ -145,8 +145,11 @@ void Conversation::set_prompt(std::vector<ChatMessage> remaining) {
 }
 
 Result<Session> Session::open(const std::string& name, uint64_t cache_bytes) {
-    Result<void> is_name = check_chat_name(name);
-    if (!is_name) return is_name.error();
+    if (Result<void> is_name = check_chat_name(name); !is_name) {
+        Error error = is_name.error();
+        error.where = as_given("--session", name);
+        return error;
+    }
     Result<fs::path> data = data_folder();
     if (!data) return data.error();
     const fs::path folder = *data / "chats";
@@ -160,13 +163,22 @@ Result<Session> Session::open(const std::string& name, uint64_t cache_bytes) {
     }
     const fs::path stem = folder / fs::path(std::u8string(name.begin(), name.end()));
     const auto with_extension = [&](const char* extension) { return fs::path(stem) += extension; };
-    std::optional<FileLock> lock = FileLock::take(with_extension(".lock"));
+    // What cannot be looked at is not the same as what is not there.
+    if (!fs::status_known(fs::status(with_extension(".json"), error))) {
+        return Error{ErrorCode::io, "the folder for chats cannot be entered: " + error.message(),
+                     path_utf8(folder), "one that can be read and written"};
+    }
+    Session session(with_extension(".json"));
+    Result<std::optional<FileLock>> lock = FileLock::take(with_extension(".lock"));
     if (!lock) {
+        write_message("warning: nothing keeps other programs out of the chat meanwhile: " +
+                      lock.error().message());
+    } else if (!lock->has_value()) {
         return Error{ErrorCode::io, "another program has the chat \"" + name + "\" open",
                      path_utf8(with_extension(".json")),
                      "one at a time, or another --session name"};
     }
-    Session session(with_extension(".json"), std::move(*lock));
+    if (lock) session.lock_ = std::move(*lock);
     Result<ChatCache> cache = ChatCache::open_default(cache_bytes);
     if (cache) {
         fs::path file = cache->path_of(name).value();

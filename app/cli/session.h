@@ -34,9 +34,10 @@ struct Conversation {
 
 class Session {
   public:
-    /// Makes the folders where they are missing. Without one for the cache the chat goes on, with a
-    /// message.
-    /// Errors : bad_argument (the name); io, also where another process has the chat open.
+    /// Makes the folders where they are missing. Without one for the cache, or without a lock, the
+    /// chat goes on, with a message.
+    /// Errors : bad_argument (the name); io where the folder cannot be entered or another process
+    ///          has the chat open.
     static Result<Session> open(const std::string& name, uint64_t cache_bytes);
 
     /// nullopt when there is no conversation of that name yet.
@@ -57,10 +58,9 @@ class Session {
         ChatCache folder;
         std::filesystem::path file;
     };
-    Session(std::filesystem::path file, FileLock lock)
-        : file_(std::move(file)), lock_(std::move(lock)) {}
+    explicit Session(std::filesystem::path file) : file_(std::move(file)) {}
     std::filesystem::path file_;
-    FileLock lock_;
+    std::optional<FileLock> lock_;  ///< Absent where there are none, which is said.
     std::optional<Cache> cache_;
 };
 

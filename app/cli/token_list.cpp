@@ -52,20 +52,31 @@ Result<std::vector<TokenId>> parse_token_list(std::string_view text) {
     return ids;
 }
 
-Result<std::vector<TokenId>> read_token_list(const std::string& text) {
-    std::string list = text;
+Result<std::vector<TokenId>> read_token_list(const std::string& text, const std::string& option) {
     if (text == "@") {
-        return Error{ErrorCode::bad_argument, "the list of token ids has no file", text,
+        return Error{ErrorCode::bad_argument, "the list of token ids has no file", option + " @",
                      "@FILE, or @- for stdin"};
     }
-    if (text.starts_with('@')) {
-        Result<std::string> content = read_input(text.substr(1));
-        if (!content) return content.error();
+    std::string list = text;
+    const bool is_file = text.starts_with('@');
+    if (is_file) {
+        Result<std::string> content = read_input(text.substr(1), option);
+        if (!content) {
+            Error error = content.error();
+            error.where = option + " " + text;
+            return error;
+        }
         list = std::move(*content);
     }
+    const std::string given = is_file ? option + " " + text : as_given(option, text);
     Result<std::vector<TokenId>> ids = parse_token_list(list);
-    if (ids && ids->empty()) {
-        return Error{ErrorCode::bad_argument, "the list of token ids is empty", text,
+    if (!ids) {
+        Error error = ids.error();
+        error.where = (is_file ? given : option) + ", " + error.where;
+        return error;
+    }
+    if (ids->empty()) {
+        return Error{ErrorCode::bad_argument, "the list of token ids is empty", given,
                      "at least one id"};
     }
     return ids;

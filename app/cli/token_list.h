@@ -16,7 +16,7 @@ namespace hokku::cli {
 /// them. Errors: bad_argument naming the text at fault.
 Result<std::vector<TokenId>> parse_token_list(std::string_view text);
 /// As above; "@FILE" takes the list from a file ("@-": stdin). Not empty.
-Result<std::vector<TokenId>> read_token_list(const std::string& text);
+Result<std::vector<TokenId>> read_token_list(const std::string& text, const std::string& option);
 /// A replacement "INDEX=ID": the ids before that index (from 0) are kept, then comes ID, and the
 /// rest is dropped. Errors: bad_argument naming it.
 Result<void> replace_token(const std::string& replacement, std::vector<TokenId>& ids);

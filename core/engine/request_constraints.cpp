@@ -22,9 +22,8 @@ std::string quoted(const std::vector<std::string>& words) {
     return words.size() > kMostWords ? text + ", .." : text;
 }
 
-/// The form in words, for errors.
-std::string name_of(const ConstraintSpec& spec) {
-    switch (spec.kind) {
+std::string kind_of(ConstraintKind kind) {
+    switch (kind) {
         case ConstraintKind::json:
             return "JSON";
         case ConstraintKind::json_schema:
@@ -32,13 +31,21 @@ std::string name_of(const ConstraintSpec& spec) {
         case ConstraintKind::gbnf:
             return "the grammar";
         case ConstraintKind::regex:
-            return fmt::format("the regular expression \"{}\"", to_printable(spec.text, 40));
+            return "the regular expression";
         case ConstraintKind::choice:
-            return "the choices " + quoted(spec.words);
+            return "the choices";
         case ConstraintKind::required_words:
-            return "the required words " + quoted(spec.words);
+            return "the required words";
     }
     return "an unknown form";
+}
+
+/// The form in words, for errors; with its text where that is short by its nature.
+std::string name_of(const ConstraintSpec& spec) {
+    const std::string name = spec.name.empty() ? kind_of(spec.kind) : spec.name;
+    if (spec.kind == ConstraintKind::regex)
+        return fmt::format("{} \"{}\"", name, to_printable(spec.text, 40));
+    return spec.words.empty() ? name : name + " " + quoted(spec.words);
 }
 
 }  // namespace

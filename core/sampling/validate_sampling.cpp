@@ -76,17 +76,17 @@ Result<void> validate_integers(const SamplingOptions& o) {
 }
 
 Result<void> validate_breakers(const SamplingOptions& options) {
-    constexpr size_t kMostBytes = 40, kMostBreakers = 100;
+    constexpr size_t kMostBreakers = 100;
     if (options.dry_breakers.size() > kMostBreakers)
         return bad_option("the number of dry_breakers",
                           static_cast<double>(options.dry_breakers.size()),
                           fmt::format("at most {}", kMostBreakers));
     for (const std::string& text : options.dry_breakers)
-        if (text.empty() || text.size() > kMostBytes)
+        if (text.empty() || text.size() > kMostDryBreakerBytes)
             return Error{
                 ErrorCode::bad_argument,
                 fmt::format("a breaker of {} bytes: \"{}\"", text.size(), to_printable(text)),
-                "dry_breakers", fmt::format("1 to {} bytes", kMostBytes)};
+                "dry_breakers", fmt::format("1 to {} bytes", kMostDryBreakerBytes)};
     return {};
 }
 

@@ -66,6 +66,49 @@ TEST_CASE("hokku chat --session: one process at a time", "[cli][quick]") {
     CHECK(read_json(home.chats / "c.json")["messages"].size() == 4);
 }
 
+TEST_CASE("hokku chat --session: a lock that cannot be taken is said", "[cli][quick]") {
+    const Home home;
+    fs::create_directories(home.chats / "c.lock");
+    const HokkuRun run = home.chat("one\n");
+    INFO(run.err);
+    CHECK(run.status == 0);
+    CHECK_FALSE(run.out.empty());
+    CHECK(run.err.find("the lock cannot be taken") != std::string::npos);
+    CHECK(run.err.find((home.chats / "c.lock").string()) != std::string::npos);
+    CHECK(fs::is_directory(home.chats / "c.lock"));
+}
+
+TEST_CASE("hokku chat --session: a folder that cannot be entered is no new chat", "[cli][quick]") {
+    const Home home;
+    REQUIRE(home.chat("one\n").status == 0);
+    // Even root is kept out where it has laid that right down.
+    const fs::path script = home.folder / "without_rights.sh";
+    std::ofstream(script) << "#!/bin/sh\n"
+                          << "drop=; [ $(id -u) != 0 ] || drop='setpriv --bounding-set "
+                             "-dac_override,-dac_read_search'\n"
+                          << "exec $drop \"" << hokku_program().string() << "\" \"$@\"\n";
+    fs::permissions(script, fs::perms::owner_all);
+    const auto chat = [&](fs::perms rights) {
+        fs::permissions(home.chats, rights);
+        HokkuRun run =
+            run_hokku(home.arguments(),
+                      {.text = "two\n", .home = home.folder.path().string(), .program = script});
+        fs::permissions(home.chats, fs::perms::owner_all);
+        return run;
+    };
+    const HokkuRun locked_out = chat(fs::perms::none);
+    INFO(locked_out.err);
+    CHECK(locked_out.status == 1);
+    CHECK(locked_out.out.empty());
+    CHECK(locked_out.err.find("cannot be entered") != std::string::npos);
+    CHECK(locked_out.err.find(home.chats.string()) != std::string::npos);
+    const HokkuRun read_only = chat(fs::perms::owner_read | fs::perms::owner_exec);
+    CHECK(read_only.status == 1);
+    CHECK(read_only.err.find("the lock cannot be taken") != std::string::npos);
+    CHECK(read_only.err.find("the conversation is not saved") != std::string::npos);
+    CHECK(read_json(home.chats / "c.json")["messages"].size() == 2);
+}
+
 TEST_CASE("hokku chat --session: a pipe by the name of the chat is refused", "[cli][quick]") {
     const Home home;
     REQUIRE(mkfifo((home.chats / "c.json").c_str(), 0600) == 0);

@@ -300,8 +300,8 @@ TEST_CASE("hokku run --prompt-cache: what is no saved chat is refused and stays"
     const HokkuRun nowhere = run_hokku({"run", "-m", "no-such-model", "-p", "x", "--prompt-cache",
                                         (home.folder / "no" / "x.kv").string()});
     CHECK(nowhere.status == 1);
-    CHECK(nowhere.err.find("there is no such folder (" + (home.folder / "no").string()) !=
-          std::string::npos);
+    CHECK(nowhere.err.find("there is no such folder (--prompt-cache in " +
+                           (home.folder / "no").string()) != std::string::npos);
     std::ofstream(path) << "precious";
     CHECK(run({"--prompt-cache-ro"}).status == 0);
     CHECK(read_all(path) == "precious");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices as files, and arguments that are not UTF-8: neither can be had on Windows.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "run_hokku.h"
@@ -24,15 +25,15 @@ TEST_CASE("hokku: inputs without an end are refused, folders cannot be read", "[
     const ScratchFolder folder;
     const std::string chat_template = (folder / "t.jinja").string();
     hokku::testing::write_file(chat_template, "x");
-    const std::vector<std::vector<std::string>> endless = {
-        {"run", "-f", "/dev/zero"},
-        {"run", "--tokens", "@/dev/zero"},
-        {"render", "--template", chat_template, "--input", "/dev/zero"}};
-    for (const std::vector<std::string>& arguments : endless) {
+    const std::vector<std::pair<std::vector<std::string>, std::string>> endless = {
+        {{"run", "-f", "/dev/zero"}, "--file /dev/zero"},
+        {{"run", "--tokens", "@/dev/zero"}, "--tokens @/dev/zero"},
+        {{"render", "--template", chat_template, "--input", "/dev/zero"}, "--input /dev/zero"}};
+    for (const auto& [arguments, given] : endless) {
         CAPTURE(arguments);
         const HokkuRun run = run_hokku(arguments);
         CHECK(run.status == 1);
-        CHECK(run.err.find("too large (/dev/zero)") != std::string::npos);
+        CHECK(run.err.find("too large (" + given + ")") != std::string::npos);
         CHECK(run.peak_kb < 1 << 20);
     }
     const HokkuRun lines =

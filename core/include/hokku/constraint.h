@@ -128,6 +128,7 @@ struct ConstraintSpec {
     std::string text;
     std::vector<std::string> words;
     bool ignore_case = false;  ///< Of required_words.
+    std::string name = {};     ///< In errors: "--grammar". Empty: what kind it is.
 };
 
 /// A constraint at the beginning of a text.

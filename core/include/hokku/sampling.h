@@ -3,6 +3,7 @@
 // inside the engine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ enum class SamplerMode {
     /// the logits are the same. See hokku/llama_sampling.h for the samplers by themselves.
     llama_cpp,
 };
+
+/// Most bytes of a text that DRY does not reach across.
+inline constexpr size_t kMostDryBreakerBytes = 40;
 
 /// Probabilities and temperature have no unit; 0 or 1 (as stated) switches a step off.
 struct SamplingOptions {
@@ -61,7 +65,7 @@ struct SamplingOptions {
     float dry_multiplier = 0.0f, dry_base = 1.75f;
     int32_t dry_allowed_length = 2;
     int32_t dry_last_n = -1;  ///< Window of DRY; 0 is off, -1 the whole context.
-    /// Texts across which no repetition reaches, of 1 to 40 bytes.
+    /// Texts across which no repetition reaches, of 1 to kMostDryBreakerBytes.
     std::vector<std::string> dry_breakers{"\n", ":", "\"", "*"};
     /// 1 or 2: Mirostat instead of top-n-sigma, top-k, typical, top-p, min-p and XTC, which keeps
     /// the surprise of the text near tau (bits), learning at the rate eta. 0 is off. In llama.cpp's
