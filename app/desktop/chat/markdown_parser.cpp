@@ -5,6 +5,7 @@
 
 #include <QStringList>
 #include <QUrl>
+#include <functional>
 
 #include "chat/markdown_entities.h"
 #include "chat/markdown_lines.h"
@@ -32,11 +33,12 @@ Qt::Alignment alignmentOf(MD_ALIGN align) {
 class BlockBuilder {
   public:
     BlockBuilder(const MarkdownChunk& chunk, bool isCutInCode, MarkdownContext& context,
-                 QStringList formulas)
+                 QStringList formulas, const QByteArray& source)
         : m_chunk(chunk),
           m_isCutInCode(isCutInCode),
           m_context(context),
-          m_formulas(std::move(formulas)) {}
+          m_formulas(std::move(formulas)),
+          m_source(source) {}
 
     QVector<RichBlock> blocks;
     void finish();
@@ -45,7 +47,7 @@ class BlockBuilder {
     void leaveBlock(MD_BLOCKTYPE type);
     void enterSpan(MD_SPANTYPE type, void* detail);
     void leaveSpan(MD_SPANTYPE type);
-    void text(MD_TEXTTYPE type, const QString& text);
+    void text(MD_TEXTTYPE type, const char* part, qsizetype size);
 
   private:
     struct List {
@@ -59,6 +61,7 @@ class BlockBuilder {
 
     void begin(RichBlock::Kind kind);
     void placeMarker();
+    void restoreTabs(const char* text);
     void leaveCode();
     void endTarget(const Link& link);
     [[nodiscard]] RichText& target();
@@ -71,6 +74,7 @@ class BlockBuilder {
     bool m_isCutInCode;
     MarkdownContext& m_context;
     QStringList m_formulas;
+    const QByteArray& m_source;
     QVector<List> m_lists;
     QString m_containers, m_marker;
     bool m_isTight = false;  ///< The next block follows without a gap: a further item.
@@ -252,6 +256,26 @@ void BlockBuilder::leaveBlock(MD_BLOCKTYPE type) {
     m_isBlockOpen = false;
 }
 
+/// The parser turns the tabs in front of a line of code into spaces; a Makefile needs them.
+/// `text`: of the line, in the source, if it is of that.
+void BlockBuilder::restoreTabs(const char* text) {
+    const char *begin = m_source.constData(), *end = begin + m_source.size();
+    const std::less<> isBefore;
+    const qsizetype spaces = m_code.size() - (m_code.lastIndexOf(QLatin1Char('\n')) + 1);
+    if (!m_isInCode || spaces == 0 || isBefore(text, begin) || !isBefore(text, end)) return;
+    if (!QStringView(m_code).last(spaces).trimmed().isEmpty()) return;
+    const char* line = text;
+    while (line != begin && line[-1] != '\n') --line;
+    QVector<int> columns{0};  // At which each byte begins.
+    for (const char* byte = line; byte != text; ++byte)
+        columns.append(columns.last() + (*byte == '\t' ? 4 - columns.last() % 4 : 1));
+    const qsizetype first = columns.indexOf(columns.last() - static_cast<int>(spaces));
+    const QByteArray written = QByteArray(line, text - line).mid(first);
+    if (first < 0 || !written.contains('\t') || !written.trimmed().isEmpty()) return;
+    m_code.chop(spaces);
+    m_code += QString::fromLatin1(written);
+}
+
 void BlockBuilder::leaveCode() {
     m_isInCode = false;
     if (m_code.endsWith(QLatin1Char('\n'))) m_code.chop(1);
@@ -349,8 +373,10 @@ void BlockBuilder::endTarget(const Link& link) {
     append(QStringLiteral(")"), kFaint);
 }
 
-void BlockBuilder::text(MD_TEXTTYPE type, const QString& text) {
+void BlockBuilder::text(MD_TEXTTYPE type, const char* part, qsizetype size) {
+    const QString text = fromMd(part, static_cast<MD_SIZE>(size));
     if (m_isInCode) {
+        restoreTabs(part);
         m_code += withFormulas(text);
         return;
     }
@@ -426,7 +452,7 @@ QVector<RichBlock> parseMarkdown(const MarkdownChunk& chunk, const QString& text
                                  MarkdownContext& context, const QString& links) {
     QStringList formulas;
     const QByteArray utf8 = (links + shieldMarkdown(chunk.prefix + text, formulas)).toUtf8();
-    BlockBuilder builder(chunk, isCutInCode, context, formulas);
+    BlockBuilder builder(chunk, isCutInCode, context, formulas, utf8);
     MD_PARSER parser{};
     parser.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS |
                    MD_FLAG_PERMISSIVEAUTOLINKS | MD_FLAG_NOHTML | MD_FLAG_NOINDENTEDCODEBLOCKS;
@@ -447,7 +473,7 @@ QVector<RichBlock> parseMarkdown(const MarkdownChunk& chunk, const QString& text
         return 0;
     };
     parser.text = [](MD_TEXTTYPE type, const MD_CHAR* part, MD_SIZE size, void* data) {
-        builderOf(data).text(type, fromMd(part, size));
+        builderOf(data).text(type, part, size);
         return 0;
     };
     const int status =

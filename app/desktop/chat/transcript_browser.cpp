@@ -10,6 +10,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QScrollBar>
+#include <QTextLayout>
 
 #include "chat/transcript_document.h"
 #include "look/theme.h"
@@ -175,6 +176,7 @@ void TranscriptBrowser::paintBehind(QPainter& painter) {
         QString text;
     };
     QVector<Label> labels;
+    QVector<std::pair<QTextBlock, QRectF>> code;
     visitVisible([&](const QTextBlock& block, const QRectF& place) {
         const QTextBlockFormat format = block.blockFormat();
         const BlockPart part = blockPart(format);
@@ -189,7 +191,9 @@ void TranscriptBrowser::paintBehind(QPainter& painter) {
         if (format.hasProperty(kBlockContainers)) paintBars(painter, block, place);
         if (!hasGround) return;
         areaPart = part;
-        const double left = kColumnMargin + format.leftMargin() - kTurnPadding;
+        const double left =
+            kColumnMargin + format.leftMargin() + format.textIndent() - kTurnPadding;
+        if (part == BlockPart::code) code.append({block, place});
         const double end = right - format.rightMargin() + kTurnPadding;
         // Where it goes on, its corners lie beyond.
         const double above = !isFirst ? 0 : part == BlockPart::code ? kCodeHeader : kTurnPadding;
@@ -202,6 +206,7 @@ void TranscriptBrowser::paintBehind(QPainter& painter) {
                            CodeHighlighter::displayName(format.stringProperty(kBlockLanguage))});
     });
     finish();
+    for (const auto& [block, place] : code) paintBreaks(painter, block, place);
     QFont small = Theme::instance().textFont();
     small.setPointSizeF(small.pointSizeF() * 0.85);
     painter.setFont(small);
@@ -209,6 +214,27 @@ void TranscriptBrowser::paintBehind(QPainter& painter) {
     for (const Label& label : labels)
         painter.drawText(label.place, Qt::AlignLeft | Qt::AlignAbsolute | Qt::AlignVCenter,
                          label.text);
+}
+
+/// A small hook before what goes on from the line of code above.
+void TranscriptBrowser::paintBreaks(QPainter& painter, const QTextBlock& block,
+                                    const QRectF& place) {
+    const QTextLayout& layout = *block.layout();
+    if (layout.lineCount() < 2) return;
+    const QFontMetricsF metrics(block.charFormat().font());
+    const double em = metrics.horizontalAdvance(QLatin1Char(' ')), size = metrics.xHeight() / 2;
+    painter.setPen(
+        QPen(Theme::instance().colors().faint, 1.2, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+    const double x = kColumnMargin + block.blockFormat().leftMargin() - kCodeHang * em + em / 3;
+    for (int i = 1; i < layout.lineCount(); ++i) {
+        const QTextLine line = layout.lineAt(i);
+        const double y = place.top() + line.y() + line.ascent() - size;
+        if (y < 0 || y > viewport()->height()) continue;
+        const double end = x + em;
+        painter.drawPolyline(QPolygonF{{x, y - size}, {x, y}, {end, y}});
+        painter.drawPolyline(QPolygonF{
+            {end - size * 0.7, y - size * 0.7}, {end, y}, {end - size * 0.7, y + size * 0.7}});
+    }
 }
 
 void TranscriptBrowser::paintBars(QPainter& painter, const QTextBlock& block, const QRectF& place) {

@@ -46,6 +46,7 @@ class TranscriptBrowser : public QTextBrowser {
 
   private:
     void paintBehind(QPainter& painter);
+    void paintBreaks(QPainter& painter, const QTextBlock& block, const QRectF& place);
     void paintBars(QPainter& painter, const QTextBlock& block, const QRectF& place);
 
     const TranscriptDocument* m_transcript = nullptr;

@@ -139,6 +139,9 @@ void TranscriptDocument::layout(QDeadlineTimer deadline) {
 
 void TranscriptDocument::relayout(double width, QDeadlineTimer deadline) {
     m_formats = TurnFormats(width);
+    QTextOption option = m_document.defaultTextOption();
+    option.setTabStopDistance(kCodeTab * m_formats.codeEm);
+    m_document.setDefaultTextOption(option);
     const Edit edit(m_document);
     QTextCursor all(&m_document);
     all.select(QTextCursor::Document);

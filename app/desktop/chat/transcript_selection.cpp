@@ -37,7 +37,8 @@ QString blockText(const QTextBlock& block, int begin, int end) {
     QString text = block.text().mid(from - block.position(), to - from);
     text.replace(QChar(0x2028), QLatin1Char('\n'));
     const QTextBlockFormat format = block.blockFormat();
-    if (format.textIndent() < 0 && from == block.position()) {  // It begins with a marker.
+    const bool isCode = blockPart(format) == BlockPart::code;  // Its broken lines hang, too.
+    if (!isCode && format.textIndent() < 0 && from == block.position()) {  // A marker.
         const qsizetype tab = text.indexOf(QLatin1Char('\t'));
         if (tab >= 0) text[tab] = QLatin1Char(' ');
         const auto depth = format.stringProperty(kBlockContainers).size();

@@ -2,6 +2,7 @@
 #include "chat/turn_formats.h"
 
 #include <QFontInfo>
+#include <QFontMetricsF>
 #include <array>
 
 #include "look/theme.h"
@@ -32,6 +33,7 @@ TurnFormats::TurnFormats(double columnWidth) : width(columnWidth) {
     marker = faint;
     code.setFont(theme.codeFont());
     code.setForeground(colors.ink);
+    codeEm = QFontMetricsF(theme.codeFont()).horizontalAdvance(QLatin1Char(' '));
     hidden = text;
     QFont tiny = theme.textFont();
     tiny.setPixelSize(1);
@@ -88,6 +90,20 @@ QTextCharFormat TurnFormats::run(const TextRun& run, RichBlock::Kind kind, int l
         format.setUnderlineColor(colors.faint);
     }
     return format;
+}
+
+double TurnFormats::codeHang(QStringView line) const {
+    int columns = 0;
+    for (const QChar c : line) {
+        if (c == QLatin1Char('\t')) {
+            columns += kCodeTab - columns % kCodeTab;
+        } else if (c == QLatin1Char(' ')) {
+            ++columns;
+        } else {
+            break;
+        }
+    }
+    return qMin((columns + kCodeHang) * codeEm, width / 3);
 }
 
 double TurnFormats::containerWidth(QChar container) const {

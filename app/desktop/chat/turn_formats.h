@@ -29,6 +29,9 @@ inline constexpr int kCodeHeader = 28;     ///< The language and the copy button
 inline constexpr int kActionsHeight = 28;  ///< Buttons below a turn.
 inline constexpr int kColumnMargin = 16;   ///< Around the document, for rounded backgrounds.
 
+inline constexpr int kCodeTab = 4;   ///< Characters of code.
+inline constexpr int kCodeHang = 2;  ///< Characters that a broken line of code is set in by.
+
 struct TurnFormats {
     /// `width`: of the column of text.
     explicit TurnFormats(double width);
@@ -37,13 +40,16 @@ struct TurnFormats {
     QTextBlockFormat block;        ///< Line height 1.5, no margins.
     QTextBlockFormat hiddenBlock;  ///< One pixel, for what only screen readers read.
     double width = 0;
-    double em = 0;   ///< Size of the text.
-    double gap = 0;  ///< Between paragraphs.
+    double em = 0;      ///< Size of the text.
+    double gap = 0;     ///< Between paragraphs.
+    double codeEm = 0;  ///< Width of a character of code.
 
     [[nodiscard]] QTextCharFormat run(const TextRun& run, RichBlock::Kind kind,
                                       int headingLevel) const;
     /// Left of the text in `containers`, or of the bar of the quotation that it ends with.
     [[nodiscard]] double indent(QStringView containers) const;
+    /// How far a line of code hangs where it is broken: behind its own indentation.
+    [[nodiscard]] double codeHang(QStringView line) const;
     [[nodiscard]] double containerWidth(QChar container) const;
 };
 

@@ -106,7 +106,9 @@ QTextBlockFormat TurnWriter::blockFormat(const RichBlock& block, TurnTone tone) 
             format.setProperty(kBlockLanguage, block.language);
             format.setLayoutDirection(Qt::LeftToRight);
             format.setLineHeight(135, QTextBlockFormat::ProportionalHeight);
-            format.setLeftMargin(left + kTurnPadding);
+            const double hang = m_formats.codeHang(block.content.text);
+            format.setLeftMargin(left + kTurnPadding + hang);
+            format.setTextIndent(-hang);
             format.setRightMargin(kTurnPadding);
             format.setTopMargin(block.isFirst ? m_formats.gap + kCodeHeader : 0);
             format.setBottomMargin(block.isLast ? kTurnPadding + m_formats.gap : 0);

@@ -425,3 +425,42 @@ TEST_CASE("ChatView: the ground follows the theme at once", "[gui][quick]") {
         CHECK(picture.pixelColor(picture.width() / 2, picture.height() - 10) == ground);
     }
 }
+
+TEST_CASE("ChatView: a line of code that is broken hangs behind its indentation", "[gui][quick]") {
+    Fixture f;
+    const QString line =
+        QStringLiteral("        value = ") + QStringLiteral("abcdefgh(1) + ").repeated(20);
+    f.view.setTurns(
+        {turn(1, "assistant", text("```py\nshort = 1\n") + line + text("\n\tx\n```\n"))});
+    Fixture::settle();
+    const auto block = [&](const char* wanted) {
+        return f.browser.document()->find(text(wanted)).block();
+    };
+    const QTextLayout& layout = *block("value =").layout();
+    REQUIRE(layout.lineCount() > 2);
+    const double em =
+        QFontMetricsF(Theme::instance().codeFont()).horizontalAdvance(QLatin1Char(' '));
+    const auto left = [&](int n) {
+        const QTextLine broken = layout.lineAt(n);
+        return broken.cursorToX(broken.textStart());
+    };
+    // Two characters behind the eight that the line itself is set in by.
+    CHECK(left(1) - left(0) == Approx(10 * em).margin(1));
+    CHECK(left(2) == Approx(left(1)).margin(1));
+    CHECK(layout.lineAt(1).x() + layout.lineAt(1).naturalTextWidth() <=
+          f.browser.viewport()->width() - 32);
+    // All lines begin at the same edge, a tab has the width of four characters.
+    const auto edge = [&](const char* wanted) {
+        const QTextBlock found = block(wanted);
+        return found.blockFormat().leftMargin() + found.blockFormat().textIndent();
+    };
+    CHECK(edge("short") == Approx(edge("value =")));
+    const QTextBlock tabbed = block("value =").next();
+    REQUIRE(tabbed.text() == text("\tx"));
+    const QTextLine first = tabbed.layout()->lineAt(0);
+    CHECK(first.cursorToX(1) - first.cursorToX(0) == Approx(4 * em).margin(1));
+    // What is copied is the line as it was written.
+    f.browser.selectAll();
+    CHECK(f.view.selectedText(false).contains(line.trimmed()));
+    CHECK(f.view.selectedText(false).contains(text("\n\tx")));
+}

@@ -60,6 +60,21 @@ std::string outline(const char* text) {
 
 }  // namespace
 
+TEST_CASE("Markdown: the tabs that code is set in by stay tabs", "[gui][quick]") {
+    const auto codeOf = [](const char* text) {
+        QStringList lines;
+        for (const RichBlock& block : parse(text))
+            if (block.kind == RichBlock::Kind::code) lines.append(block.content.text);
+        return lines.join(QLatin1Char('\n')).toStdString();
+    };
+    CHECK(codeOf("```make\nall: a\n\tcc a.c\n\t\tx\ty\n  \tz\n    four\n```\n") ==
+          "all: a\n\tcc a.c\n\t\tx\ty\n  \tz\n    four");
+    CHECK(codeOf("- item\n  ```go\n  func f() {\n  \treturn\n  }\n  ```\n").find("return") !=
+          std::string::npos);
+    CHECK(codeOf("> ```\n> a\n> \tb\n> ```\n").find("b") != std::string::npos);
+    CHECK(codeOf("```\n\t$x$ \\(y\\)\n```\n") == "\t$x$ \\(y\\)");
+}
+
 TEST_CASE("parseMarkdown: emphasis, code and lines", "[gui][quick]") {
     CHECK(one("a **b *c*** ~~d~~ `e*f*`") == "[a ]B[b ]BI[c][ ]S[d][ ]C[e*f*]");
     CHECK(one("old pond\nfrog") == "[old pond\u2028frog]");
