@@ -16,7 +16,7 @@ namespace hokku::cuda {
 Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
     const Gpu& gpu, const Model& model, const BackendOptions& options,
     const std::function<Result<void>(double)>& report) {
-    HOKKU_CHECK(check_cuda_features(model.spec(), options.kv_type));
+    HOKKU_CHECK(check_cuda_features(model.spec()));
     if (options.exact) {
         return Error{ErrorCode::unsupported, "the exact mode is the CPU's", "GPU", ""};
     }

@@ -28,12 +28,11 @@ uint64_t rope_bytes_of_block(const ModelSpec& spec) {
 
 }  // namespace
 
-Result<void> check_cuda_features(const ModelSpec& spec, KvType kv_type) {
+Result<void> check_cuda_features(const ModelSpec& spec) {
     const auto refuse = [&](const std::string& feature) {
         return Error{ErrorCode::unsupported, "GPUs do not compute " + feature,
                      "architecture " + spec.architecture, ""};
     };
-    if (kv_type == KvType::q8_0) return refuse("with a q8_0 context yet");
     if (spec.per_layer_input) return refuse("per-layer embeddings");
     if (spec.altup) return refuse("alternating updates");
     for (const LayerSpec& layer : spec.layers) {
@@ -61,7 +60,7 @@ Result<void> check_cuda_features(const ModelSpec& spec, KvType kv_type) {
 
 Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type) {
     const ModelSpec& spec = model.spec();
-    HOKKU_CHECK(check_cuda_features(spec, kv_type));
+    HOKKU_CHECK(check_cuda_features(spec));
     HOKKU_CHECK(gpu.make_current());
     HOKKU_TRY(const GpuWeightPlan weights, plan_weights(model, gpu, 0));
     HOKKU_TRY(const GpuMemoryInfo memory, gpu.memory_info());

@@ -19,7 +19,7 @@ struct CudaPlan {
 };
 
 /// Errors : unsupported: what the model asks for and kernels do not compute, by name.
-Result<void> check_cuda_features(const ModelSpec& spec, KvType kv_type);
+Result<void> check_cuda_features(const ModelSpec& spec);
 
 /// Errors : as check_cuda_features(); device.
 Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type);

@@ -12,8 +12,32 @@ namespace hokku::cuda {
 
 namespace {
 
+uint32_t format_of(KvType type) {
+    switch (type) {
+        case KvType::f32:
+            return kKvF32;
+        case KvType::f16:
+            return kKvF16;
+        default:
+            return kKvQ8_0;
+    }
+}
+
+/// Bytes of a value, or of its code.
 size_t element_bytes(KvType type) {
-    return type == KvType::f32 ? 4 : 2;
+    return type == KvType::f32 ? 4 : type == KvType::f16 ? 2 : 1;
+}
+
+/// Bytes of the scales behind the codes of a head in a block, the same on the device and in a file.
+size_t scale_bytes(KvType type, size_t dim) {
+    return type == KvType::q8_0 ? (dim + kGroup - 1) / kGroup * kKvPositions * sizeof(uint16_t) : 0;
+}
+
+/// Those of the first positions, the rest as it is.
+void copy_scales(std::byte* to, const std::byte* from, size_t bytes, size_t num_positions) {
+    constexpr size_t kRow = kKvPositions * sizeof(uint16_t);
+    for (size_t at = 0; at < bytes; at += kRow)
+        std::memcpy(to + at, from + at, num_positions * sizeof(uint16_t));
 }
 
 /// Elements from one position's values to the next one's in a file: docs/formats.md.
@@ -27,8 +51,8 @@ uint64_t KvMemory::block_bytes(const ModelSpec& spec, KvType type) {
     uint64_t bytes = 0;
     for (const LayerSpec& layer : spec.layers) {
         const AttentionSpec& attention = *layer.attention();
-        bytes += uint64_t{attention.num_kv_heads} * kKvPositions *
-                 (attention.key_dim + attention.value_dim) * element_bytes(type);
+        bytes += attention.num_kv_heads * (kv_head_bytes(format_of(type), attention.key_dim) +
+                                           kv_head_bytes(format_of(type), attention.value_dim));
     }
     return bytes;
 }
@@ -46,9 +70,8 @@ Result<KvMemory> KvMemory::create(const Gpu& gpu, const ModelSpec& spec, KvType 
             layer.num_heads = attention.num_kv_heads;
             layer.key_dim = attention.key_dim;
             layer.value_dim = attention.value_dim;
-            const size_t rows = size_t{layer.num_heads} * kKvPositions * element_bytes(type);
-            layer.key_bytes = rows * layer.key_dim;
-            layer.value_bytes = rows * layer.value_dim;
+            layer.key_bytes = layer.num_heads * kv_head_bytes(format_of(type), layer.key_dim);
+            layer.value_bytes = layer.num_heads * kv_head_bytes(format_of(type), layer.value_dim);
             const size_t count = size_t{num_blocks} + 1;
             layer.keys =
                 reinterpret_cast<DevicePointer>(layout.take<std::byte>(layer.key_bytes * count));
@@ -72,7 +95,7 @@ KvPool KvMemory::pool(uint32_t layer, const uint32_t* tables) const {
             .num_kv_heads = part.num_heads,
             .key_dim = part.key_dim,
             .value_dim = part.value_dim,
-            .format = type_ == KvType::f32 ? kKvF32 : kKvF16};
+            .format = format_of(type_)};
 }
 
 uint32_t KvMemory::split_positions() const {
@@ -115,16 +138,20 @@ Result<void> KvMemory::take_blocks_of(const Gpu& gpu, const KvMemory& smaller) {
 
 uint64_t KvMemory::file_block_bytes() const {
     uint64_t bytes = 0;
-    for (const Layer& layer : layers_) {
-        bytes += layer.key_bytes + uint64_t{layer.num_heads} * kKvPositions *
-                                       file_value_row(type_, layer.value_dim) *
-                                       element_bytes(type_);
-    }
+    for (const Layer& layer : layers_) bytes += layer.key_bytes + file_value_bytes(layer);
     return bytes;
 }
 
+// ---- blocks in a file --------------------------------------------------------------------------
+//
 // On the device a head's keys are [64][key_dim], in a file [key_dim][64]; values are [64] rows in
-// both, which a file pads.
+// both, which a file pads. Scales of q8_0 are the same.
+
+size_t KvMemory::file_value_bytes(const Layer& layer) const {
+    return layer.num_heads *
+           (kKvPositions * file_value_row(type_, layer.value_dim) * element_bytes(type_) +
+            scale_bytes(type_, layer.value_dim));
+}
 
 Result<void> KvMemory::read_block(const Gpu& gpu, uint32_t block, uint32_t num_tokens,
                                   std::span<std::byte> out) const {
@@ -140,24 +167,33 @@ Result<void> KvMemory::read_block(const Gpu& gpu, uint32_t block, uint32_t num_t
     };
     for (const Layer& layer : layers_) {
         HOKKU_CHECK(fetch(layer.keys, layer.key_bytes));
+        const size_t key_scales = scale_bytes(type_, layer.key_dim);
+        const std::byte* from = staging.data();
         for (size_t head = 0; head < layer.num_heads; ++head) {
-            const std::byte* from = staging.data() + head * kKvPositions * layer.key_dim * element;
             for (size_t p = 0; p < num_tokens; ++p) {
                 for (size_t d = 0; d < layer.key_dim; ++d) {
                     std::memcpy(to + (d * kKvPositions + p) * element,
                                 from + (p * layer.key_dim + d) * element, element);
                 }
             }
-            to += kKvPositions * layer.key_dim * element;
+            const size_t codes = kKvPositions * layer.key_dim * element;
+            copy_scales(to + codes, from + codes, key_scales, num_tokens);
+            to += codes + key_scales;
+            from += codes + key_scales;
         }
         HOKKU_CHECK(fetch(layer.values, layer.value_bytes));
+        const size_t value_scales = scale_bytes(type_, layer.value_dim);
         const size_t row = file_value_row(type_, layer.value_dim) * element;
         const size_t used = layer.value_dim * element;
+        from = staging.data();
         for (size_t head = 0; head < layer.num_heads; ++head) {
-            for (size_t p = 0; p < num_tokens; ++p) {
-                std::memcpy(to + p * row, staging.data() + (head * kKvPositions + p) * used, used);
-            }
+            for (size_t p = 0; p < num_tokens; ++p)
+                std::memcpy(to + p * row, from + p * used, used);
             to += kKvPositions * row;
+            from += kKvPositions * used;
+            copy_scales(to, from, value_scales, num_tokens);
+            to += value_scales;
+            from += value_scales;
         }
     }
     return {};
@@ -176,24 +212,35 @@ Result<void> KvMemory::write_block(const Gpu& gpu, uint32_t block,
     };
     for (const Layer& layer : layers_) {
         staging.resize(layer.key_bytes);
+        const size_t key_scales = scale_bytes(type_, layer.key_dim);
+        std::byte* to = staging.data();
         for (size_t head = 0; head < layer.num_heads; ++head) {
-            std::byte* to = staging.data() + head * kKvPositions * layer.key_dim * element;
             for (size_t d = 0; d < layer.key_dim; ++d) {
                 for (size_t p = 0; p < kKvPositions; ++p) {
                     std::memcpy(to + (p * layer.key_dim + d) * element,
                                 from + (d * kKvPositions + p) * element, element);
                 }
             }
-            from += kKvPositions * layer.key_dim * element;
+            const size_t codes = kKvPositions * layer.key_dim * element;
+            copy_scales(to + codes, from + codes, key_scales, kKvPositions);
+            to += codes + key_scales;
+            from += codes + key_scales;
         }
         HOKKU_CHECK(store(layer.keys));
         staging.resize(layer.value_bytes);
+        const size_t value_scales = scale_bytes(type_, layer.value_dim);
         const size_t row = file_value_row(type_, layer.value_dim) * element;
         const size_t used = layer.value_dim * element;
-        for (size_t i = 0; i < size_t{layer.num_heads} * kKvPositions; ++i) {
-            std::memcpy(staging.data() + i * used, from + i * row, used);
+        to = staging.data();
+        for (size_t head = 0; head < layer.num_heads; ++head) {
+            for (size_t p = 0; p < kKvPositions; ++p)
+                std::memcpy(to + p * used, from + p * row, used);
+            to += kKvPositions * used;
+            from += kKvPositions * row;
+            copy_scales(to, from, value_scales, kKvPositions);
+            to += value_scales;
+            from += value_scales;
         }
-        from += size_t{layer.num_heads} * kKvPositions * row;
         HOKKU_CHECK(store(layer.values));
     }
     return {};
@@ -206,17 +253,25 @@ Result<std::vector<float>> KvMemory::read_key(const Gpu& gpu, uint32_t layer, ui
     HOKKU_CHECK(gpu.check(
         gpu.api().copy_to_host(staging.data(), part.keys + block * part.key_bytes, staging.size()),
         "cuMemcpyDtoH_v2"));
+    const size_t codes = kKvPositions * part.key_dim * element_bytes(type_);
+    const auto half_at = [](const std::byte* from) {
+        uint16_t bits = 0;
+        std::memcpy(&bits, from, sizeof bits);
+        return half_to_float(bits);
+    };
     std::vector<float> out;
     for (size_t head = 0; head < part.num_heads; ++head) {
+        const std::byte* from = staging.data() + head * part.key_bytes / part.num_heads;
         for (size_t d = 0; d < part.key_dim; ++d) {
-            const size_t at = (head * kKvPositions + slot) * part.key_dim + d;
+            const size_t at = slot * part.key_dim + d;
             float value = 0;
             if (type_ == KvType::f32) {
-                std::memcpy(&value, staging.data() + at * 4, 4);
+                std::memcpy(&value, from + at * 4, 4);
+            } else if (type_ == KvType::f16) {
+                value = half_at(from + at * 2);
             } else {
-                uint16_t bits = 0;
-                std::memcpy(&bits, staging.data() + at * 2, 2);
-                value = half_to_float(bits);
+                value = half_at(from + codes + (d / kGroup * kKvPositions + slot) * 2) *
+                        static_cast<float>(static_cast<int8_t>(from[at]));
             }
             out.push_back(value);
         }

@@ -50,6 +50,8 @@ class KvMemory {
         size_t key_bytes = 0, value_bytes = 0;  ///< Of a block.
         uint32_t num_heads = 0, key_dim = 0, value_dim = 0;
     };
+    [[nodiscard]] size_t file_value_bytes(const Layer& layer) const;
+
     GpuMemory memory_;
     std::vector<Layer> layers_;
     KvType type_ = KvType::f32;
