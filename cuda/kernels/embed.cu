@@ -19,7 +19,14 @@ HOKKU_KERNEL(activate_quantize, ActivateParams, 256) {
     const uint64_t place = uint64_t{block_y()} * p.stride + i;
     float value = 0;
     if (i < p.n) {
-        value = activate(p.activation, p.gate[place]) * (p.up != nullptr ? p.up[place] : 1.0f);
+        const float gate = p.gate[place], up = p.up != nullptr ? p.up[place] : 1.0f;
+        if (p.activation == kSwigluClamped) {
+            value = swiglu_clamped(gate, up);
+        } else if (p.activation == kXielu) {
+            value = xielu(p.xielu, gate) * up;
+        } else {
+            value = activate(p.activation, gate) * up;
+        }
     }
     store_group(p.out, block_y(), group, value);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with weights that are not quantised: routers, small models, heads. x stays float32.
+// Products with weights that are not quantised: routers, small models, heads; and with the
+// experts that a router has chosen. x stays float32.
 #include "device/device.h"
 #include "device/reductions.h"
 #include "kernels/params.h"
@@ -39,20 +40,40 @@ struct PieceBF16 {
     }
 };
 
+/// Where a block works on experts: block_y() is the output.
+struct NoFloatExperts {
+    static constexpr bool kAreUsed = false;
+};
+struct ChosenFloatExperts {
+    static constexpr bool kAreUsed = true;
+    const uint32_t* ids;
+    uint32_t outputs_of_vector;
+};
+
 /// A row for each warp, or for several that add up.
-template <class Piece, uint32_t kVectors>
-HOKKU_DEVICE void float_gemv(const FloatGemvParams& p) {
+template <class Piece, uint32_t kVectors, class Experts = NoFloatExperts>
+HOKKU_DEVICE void float_gemv(const FloatGemvParams& p, const Experts& experts = {}) {
     HOKKU_SHARED(float, parts, kFloatGemvThreads / kWarp * kVectors);
     const uint32_t row = block_x() * (num_warps() / p.warps_per_row) + warp_id() / p.warps_per_row;
     const uint32_t part = warp_id() % p.warps_per_row;
     const uint32_t step = p.warps_per_row * kWarp * kFloatPiece;
     const bool is_inside = row < p.rows;
     uint32_t column = (part * kWarp + lane_id()) * kFloatPiece;
-    const uint64_t first = uint64_t{row} * p.cols;
+    uint32_t first_row = 0, first_vector = 0, first_out = 0;
+    if constexpr (Experts::kAreUsed) {  // Chosen by the launch in front.
+        wait_for_primary();
+        allow_dependents();
+        first_row = experts.ids[block_y()] * p.rows;
+        first_vector = block_y() / experts.outputs_of_vector;
+        first_out = block_y();
+    }
+    const uint64_t first = (uint64_t{first_row} + row) * p.cols;
     Piece next = {};
     if (is_inside && column < p.cols) next.load(p.weight, first + column);
-    wait_for_primary();
-    allow_dependents();
+    if constexpr (!Experts::kAreUsed) {
+        wait_for_primary();
+        allow_dependents();
+    }
     float sums[kVectors] = {};
     while (is_inside && column < p.cols) {
         const Piece now = next;
@@ -60,7 +81,7 @@ HOKKU_DEVICE void float_gemv(const FloatGemvParams& p) {
         if (next_column < p.cols) next.load(p.weight, first + next_column);
         HOKKU_UNROLL
         for (uint32_t v = 0; v < kVectors; ++v) {
-            const uint32_t vector = v < p.num_vectors ? v : p.num_vectors - 1;
+            const uint32_t vector = first_vector + (v < p.num_vectors ? v : p.num_vectors - 1);
             const float* x = p.x + uint64_t{vector} * p.x_stride + column;
             const Words4 values[2] = {load16(x), load16(x + 4)};
             HOKKU_UNROLL
@@ -77,11 +98,13 @@ HOKKU_DEVICE void float_gemv(const FloatGemvParams& p) {
     }
     block_barrier();
     const uint32_t v = lane_id();
-    if (part != 0 || v >= kVectors || v >= p.num_vectors || !is_inside) return;
+    if (part != 0 || v >= kVectors || (!Experts::kAreUsed && v >= p.num_vectors) || !is_inside) {
+        return;
+    }
     float sum = 0;
     for (uint32_t i = 0; i < p.warps_per_row; ++i) sum += parts[(warp_id() + i) * kVectors + v];
-    if (p.bias != nullptr) sum += p.bias[row];
-    const uint64_t place = uint64_t{v} * p.out_stride + row;
+    if (p.bias != nullptr) sum += p.bias[first_row + row];
+    const uint64_t place = uint64_t{first_out + v} * p.out_stride + row;
     if (p.residual != nullptr) sum += p.residual[place];
     p.out[place] = sum;
 }
@@ -90,11 +113,14 @@ HOKKU_DEVICE void float_gemv(const FloatGemvParams& p) {
     HOKKU_KERNEL_RESIDENT(gemv_##name##_##vectors, FloatGemvParams, kFloatGemvThreads, 2) { \
         float_gemv<Piece, vectors>(p);                                                      \
     }
-#define HOKKU_FLOAT_GEMV(name, Piece)    \
-    HOKKU_FLOAT_GEMV_FOR(name, Piece, 1) \
-    HOKKU_FLOAT_GEMV_FOR(name, Piece, 2) \
-    HOKKU_FLOAT_GEMV_FOR(name, Piece, 4) \
-    HOKKU_FLOAT_GEMV_FOR(name, Piece, 8)
+#define HOKKU_FLOAT_GEMV(name, Piece)                                                 \
+    HOKKU_FLOAT_GEMV_FOR(name, Piece, 1)                                              \
+    HOKKU_FLOAT_GEMV_FOR(name, Piece, 2)                                              \
+    HOKKU_FLOAT_GEMV_FOR(name, Piece, 4)                                              \
+    HOKKU_FLOAT_GEMV_FOR(name, Piece, 8)                                              \
+    HOKKU_KERNEL_RESIDENT(expert_##name, FloatExpertParams, kFloatGemvThreads, 3) {   \
+        float_gemv<Piece, 1>(p.gemv, ChosenFloatExperts{p.ids, p.outputs_of_vector}); \
+    }
 
 HOKKU_FLOAT_GEMV(f32, PieceF32)
 HOKKU_FLOAT_GEMV(f16, PieceF16)

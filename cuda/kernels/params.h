@@ -109,13 +109,16 @@ struct RouteParams {
 };
 inline constexpr uint32_t kMaxExperts = 512;
 
-/// combine_experts, 256 threads, block_y rows: out = residual + sum of weights[i] y[i].
+/// combine_experts, 256 threads, block_y rows: out = residual + sum of weights[i] y[i] + shared,
+/// which is multiplied by sigmoid(shared_gate) where there is one.
 struct CombineExpertsParams {
     const float* y;         ///< [num_rows][num_used][n]
     const float* weights;   ///< [num_rows][num_used]
     const float* residual;  ///< [num_rows][n] or null; may be out itself.
     float* out;             ///< [num_rows][n]
     uint32_t n, num_used;
+    const float* shared = nullptr;       ///< [num_rows][n] or null.
+    const float* shared_gate = nullptr;  ///< [num_rows] or null.
 };
 
 /// Gate and up rows of the same index give one value of the output, which is quantised.
@@ -128,7 +131,20 @@ struct GatedGemvParams {
     uint32_t activation;  ///< Activation
 };
 
-enum Activation : uint32_t { kSilu = 0, kGeluTanh = 1, kGeluErf = 2, kReluSquared = 3 };
+enum Activation : uint32_t {
+    kSilu = 0,
+    kGeluTanh = 1,
+    kGeluErf = 2,
+    kReluSquared = 3,
+    // Of activate_quantize alone:
+    kSwigluClamped = 4,
+    kXielu = 5,
+};
+
+/// As XieluSpec of the core.
+struct XieluParams {
+    float alpha_n, alpha_p, beta, eps;
+};
 
 enum NormKind : uint32_t { kNoNorm = 0, kRmsNorm = 1, kLayerNorm = 2 };
 
@@ -295,6 +311,7 @@ struct ActivateParams {
     uint32_t n;
     uint32_t stride;
     uint32_t activation;  ///< Activation
+    XieluParams xielu = {};
 };
 
 enum FloatType : uint32_t { kFloat32 = 0, kFloat16 = 1, kBfloat16 = 2 };
@@ -359,6 +376,13 @@ struct FloatGemvParams {
     uint32_t x_stride, out_stride;
     uint32_t num_vectors;
     uint32_t warps_per_row;
+};
+
+/// expert_<f32, f16, bf16>, 256 threads: as ExpertGemvParams. gemv.rows are those of each expert.
+struct FloatExpertParams {
+    FloatGemvParams gemv;  ///< out: [num_outputs][out_stride]
+    const uint32_t* ids;   ///< [num_outputs]
+    uint32_t outputs_of_vector;
 };
 
 /// What a persistent kernel does between two barriers of the grid.

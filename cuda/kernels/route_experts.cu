@@ -154,6 +154,8 @@ HOKKU_KERNEL(combine_experts, CombineExpertsParams, 256) {
     wait_for_primary();
     allow_dependents();
     const uint64_t row = block_y();
+    float share = 1.0f;
+    if (p.shared_gate != nullptr) share = 1.0f / (1.0f + exp_f(-p.shared_gate[row]));
     for (uint32_t i = block_x() * num_threads() + thread_id(); i < p.n;
          i += grid_x() * num_threads()) {
         float sum = 0;
@@ -161,6 +163,7 @@ HOKKU_KERNEL(combine_experts, CombineExpertsParams, 256) {
             sum =
                 fma_f(p.weights[row * p.num_used + j], p.y[(row * p.num_used + j) * p.n + i], sum);
         }
+        if (p.shared != nullptr) sum = fma_f(share, p.shared[row * p.n + i], sum);
         p.out[row * p.n + i] = p.residual != nullptr ? p.residual[row * p.n + i] + sum : sum;
     }
 }

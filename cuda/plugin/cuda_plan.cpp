@@ -48,12 +48,14 @@ Result<void> check_cuda_features(const ModelSpec& spec) {
                 fmt::format("heads of {} and {} values", attention->key_dim, attention->value_dim));
         }
         if (layer.has_output_scale) return refuse("scaled layer outputs");
-        if (layer.ffn.experts) return refuse("experts yet");
-        if (layer.ffn.sparsity != 0) return refuse("sparse activations");
-        if (layer.ffn.activation == hokku::Activation::swiglu_clamped ||
-            layer.ffn.activation == hokku::Activation::xielu) {
-            return refuse("this activation function");
+        if (layer.ffn.experts) {
+            if (layer.ffn.experts->beside_dense) return refuse("experts beside a dense FFN");
+            if (layer.ffn.experts->scaled_router) return refuse("scaled routers");
+            if (layer.ffn.experts->num_experts > kMaxExperts) {
+                return refuse(fmt::format("{} experts", layer.ffn.experts->num_experts));
+            }
         }
+        if (layer.ffn.sparsity != 0) return refuse("sparse activations");
     }
     return {};
 }

@@ -11,6 +11,18 @@ uint32_t qkv_size(const AttentionSpec& spec) {
     return (spec.num_heads + spec.num_kv_heads) * spec.key_dim + spec.num_kv_heads * spec.value_dim;
 }
 
+namespace {
+
+/// Values between the products of an FFN, of all experts of a row together.
+size_t hidden_of_row(const FfnSpec& ffn) {
+    if (!ffn.experts) return ffn.hidden;
+    const ExpertSpec& experts = *ffn.experts;
+    const size_t rounded = (experts.hidden + kGroup - 1) / kGroup * kGroup;
+    return std::max(rounded * experts.num_used, size_t{experts.shared_hidden});
+}
+
+}  // namespace
+
 StepInput StepInput::lay_out(GpuLayout& layout, uint32_t rows, uint32_t max_blocks, uint32_t dim) {
     StepInput input;
     input.positions = layout.take<uint32_t>(rows);
@@ -39,7 +51,7 @@ GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_
         qkv = std::max<size_t>(qkv, qkv_size(attention));
         mix = std::max(mix, size_t{attention.num_heads} * attention.value_dim);
         heads = std::max<size_t>(heads, attention.num_heads);
-        hidden = std::max<size_t>(hidden, layer.ffn.hidden);
+        hidden = std::max(hidden, hidden_of_row(layer.ffn));
         out.num_counters =
             std::max(out.num_counters, attention.num_heads + 2 * attention.num_kv_heads + 1);
     }
@@ -57,7 +69,29 @@ GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_
     out.ffn_normed = GpuVectors::lay_out(layout, spec.dim, max_rows);
     out.attended = GpuVectors::lay_out(layout, static_cast<uint32_t>(mix), max_rows);
     out.activated = GpuVectors::lay_out(layout, static_cast<uint32_t>(hidden), max_rows);
+    out.lay_out_experts(layout, spec, max_rows);
     return out;
+}
+
+void GpuBuffers::lay_out_experts(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows) {
+    size_t num_experts = 0, num_used = 0;
+    bool has_shared = false;
+    for (const LayerSpec& layer : spec.layers) {
+        if (!layer.ffn.experts) continue;
+        num_experts = std::max<size_t>(num_experts, layer.ffn.experts->num_experts);
+        num_used = std::max<size_t>(num_used, layer.ffn.experts->num_used);
+        has_shared |= layer.ffn.experts->shared_hidden > 0;
+    }
+    if (num_experts == 0) return;
+    const size_t rows = max_rows;
+    router_logits = layout.take<float>(rows * num_experts);
+    expert_weights = layout.take<float>(rows * num_used);
+    expert_ids = layout.take<uint32_t>(rows * num_used);
+    expert_outputs = layout.take<uint32_t>(rows * num_used);
+    expert_bounds = layout.take<uint32_t>(num_experts + 1);
+    expert_out = layout.take<float>(rows * num_used * spec.dim);
+    if (has_shared) shared_out = layout.take<float>(rows * spec.dim);
+    shared_gate = layout.take<float>(rows);
 }
 
 QuantizedVectors rows_of(const QuantizedVectors& vectors, uint32_t first, uint32_t count) {

@@ -36,13 +36,20 @@ struct GpuBuffers {
     float* qkv = nullptr;
     float *sums = nullptr, *maxima = nullptr, *weights = nullptr;  ///< Of splits, for kMaxRows.
     float *gate = nullptr, *up = nullptr;
-    float* delta = nullptr;        ///< [dim] of each row: a branch before it is added.
-    float* logits = nullptr;       ///< [num_vocab] of kMaxRows rows.
+    float* delta = nullptr;   ///< [dim] of each row: a branch before it is added.
+    float* logits = nullptr;  ///< [num_vocab] of kMaxRows rows.
+    // Of experts: the router's choices, and what each of them gives for each row.
+    float *router_logits = nullptr, *expert_weights = nullptr;
+    float *expert_out = nullptr, *shared_out = nullptr, *shared_gate = nullptr;
+    uint32_t *expert_ids = nullptr, *expert_outputs = nullptr, *expert_bounds = nullptr;
     uint32_t* counters = nullptr;  ///< Of fused kernels: heads, then one; zero between launches.
     uint32_t num_counters = 0;
     GpuVectors normed, ffn_normed, attended, activated;
     std::vector<float*> rope_tables;  ///< [positions][num_dims] of each RoPE; laid out elsewhere.
     static GpuBuffers lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows);
+
+  private:
+    void lay_out_experts(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows);
 };
 
 /// Values of q, k and v of a row.

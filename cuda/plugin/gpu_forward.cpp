@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/try.h"
 
@@ -31,6 +32,9 @@ Result<void> GpuForward::find_kernels(KvType kv_type) {
     attention_combine_ = find("attention_combine");
     activate_quantize_ = find("activate_quantize");
     quantize_rows_ = find("quantize_rows");
+    route_experts_ = find("route_experts");
+    sort_experts_ = find("sort_experts");
+    combine_experts_ = find("combine_experts");
     for (uint32_t heads = 1; heads <= kMaxAttentionHeads; ++heads) {
         attention_.push_back(find(fmt::format("attention_{}_{}", kv_type_name(kv_type), heads)));
     }
@@ -108,7 +112,8 @@ void GpuForward::run_layer(const GpuStep& step, uint32_t index) {
     trace_stage(step, index, "attn_mix", attended.values, size_t{attended.groups} * kGroup, mix);
     Branch branch{layer.mixer_post_norm, "attn_out", index, std::nullopt};
     if (spec.residual == Residual::sequential) branch.next = ffn_norm;
-    add_branch(step, layer.o, attended, branch);
+    add_branch(step, branch,
+               [&](const Output& output) { multiply(step, layer.o, attended, output); });
 
     const QuantizedVectors& input =
         spec.residual == Residual::parallel_shared ? normed : ffn_normed;
@@ -118,6 +123,20 @@ void GpuForward::run_layer(const GpuStep& step, uint32_t index) {
 }
 
 // ---- norms and their vectors -------------------------------------------------------------------
+
+namespace {
+
+/// What multiplies the input of an FFN.
+std::array<const GpuMatrix*, 6> ffn_users(const GpuLayer& layer) {
+    return {&layer.gate,
+            &layer.up,
+            &layer.router,
+            &layer.shared_router,
+            &layer.expert_gate.matrix,
+            &layer.expert_up.matrix};
+}
+
+}  // namespace
 
 /// Of the codes and values that the products need; with a trace the values always.
 QuantizedVectors GpuForward::vectors_for(const GpuStep& step, const GpuVectors& vectors, uint32_t n,
@@ -140,15 +159,14 @@ QuantizedVectors GpuForward::mixer_input(const GpuStep& step, uint32_t index) co
     std::vector<const GpuMatrix*> users;
     for (const GpuMatrix& matrix : layer.qkv) users.push_back(&matrix);
     if (spec_.layers[index].residual == Residual::parallel_shared) {
-        users.insert(users.end(), {&layer.gate, &layer.up});
+        const auto more = ffn_users(layer);
+        users.insert(users.end(), more.begin(), more.end());
     }
     return vectors_for(step, step.buffers.normed, spec_.dim, users);
 }
 
 QuantizedVectors GpuForward::ffn_input(const GpuStep& step, uint32_t index) const {
-    const GpuLayer& layer = weights_.layers[index];
-    const GpuMatrix* users[] = {&layer.gate, &layer.up};
-    return vectors_for(step, step.buffers.ffn_normed, spec_.dim, users);
+    return vectors_for(step, step.buffers.ffn_normed, spec_.dim, ffn_users(weights_.layers[index]));
 }
 
 NormParams GpuForward::norm_params(const GpuStep& step, const GpuNorm& norm,

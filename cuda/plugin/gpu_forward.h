@@ -102,13 +102,28 @@ class GpuForward {
     static LaunchSize gemv_size(const GpuMatrix& matrix);
     static GemvParams gemv_params(const GpuMatrix& matrix, const QuantizedVectors& x,
                                   const Output& output);
+    static FloatGemvParams float_gemv_params(const GpuMatrix& matrix, const QuantizedVectors& x,
+                                             const Output& output);
+    static GemmParams gemm_params(const GpuMatrix& matrix, const QuantizedVectors& x,
+                                  const Output& output);
     void multiply_few(const GpuMatrix& matrix, const QuantizedVectors& x, const Output& output);
     void multiply_many(const GpuMatrix& matrix, const QuantizedVectors& x, const Output& output);
-    /// The product at the end of a branch, added to x, and the next norm.
-    void add_branch(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
-                    const Branch& branch);
+    /// The end of a branch: `produce` gives it, what it gives is added to x; and the next norm.
+    void add_branch(const GpuStep& step, const Branch& branch,
+                    const std::function<void(const Output&)>& produce);
     void add_delta(const GpuStep& step, const GpuNorm& post_norm);
     void run_ffn(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
+    QuantizedVectors activate_products(const GpuStep& step, uint32_t index, uint32_t hidden,
+                                       const QuantizedVectors& input);
+    void activate(const GpuStep& step, const FfnSpec& spec, uint32_t hidden,
+                  const QuantizedVectors& out);
+
+    // gpu_experts.cpp
+    void run_experts(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
+    void route(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
+    void multiply_experts(const GpuStep& step, const ExpertSpec& spec, const GpuExperts& experts,
+                          const QuantizedVectors& x, uint32_t outputs_of_vector, float* out);
+    void run_shared_expert(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
 
     // gpu_attention.cpp
     void run_attention(const GpuStep& step, uint32_t index, const QuantizedVectors& normed);
@@ -133,7 +148,8 @@ class GpuForward {
     const GpuWeights& weights_;
     FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, rope_append_ = nullptr,
                    attention_combine_ = nullptr, activate_quantize_ = nullptr,
-                   quantize_rows_ = nullptr;
+                   quantize_rows_ = nullptr, route_experts_ = nullptr, sort_experts_ = nullptr,
+                   combine_experts_ = nullptr;
     std::vector<FunctionHandle> attention_;  ///< For 1 to 8 heads.
     std::vector<FunctionHandle> flash_;      ///< For heads of up to 64, 128, 256; or none.
 };

@@ -16,6 +16,10 @@ uint32_t activation_of(hokku::Activation activation) {
             return kGeluErf;
         case hokku::Activation::relu_squared:
             return kReluSquared;
+        case hokku::Activation::swiglu_clamped:
+            return kSwigluClamped;
+        case hokku::Activation::xielu:
+            return kXielu;
         default:
             return kSilu;
     }
@@ -55,26 +59,40 @@ GemvParams GpuForward::gemv_params(const GpuMatrix& matrix, const QuantizedVecto
             .warps_per_row = matrix.warps_per_row};
 }
 
+FloatGemvParams GpuForward::float_gemv_params(const GpuMatrix& matrix, const QuantizedVectors& x,
+                                              const Output& output) {
+    return {.weight = matrix.data,
+            .x = x.values,
+            .bias = matrix.bias,
+            .residual = output.residual,
+            .out = output.out,
+            .rows = matrix.rows,
+            .cols = matrix.cols,
+            .x_stride = x.groups * kGroup,
+            .out_stride = output.stride,
+            .num_vectors = x.num_vectors,
+            .warps_per_row = matrix.warps_per_row};
+}
+
+GemmParams GpuForward::gemm_params(const GpuMatrix& matrix, const QuantizedVectors& x,
+                                   const Output& output) {
+    return {.weight = matrix.planes,
+            .x = x,
+            .bias = matrix.bias,
+            .residual = output.residual,
+            .out = output.out,
+            .out_stride = output.stride};
+}
+
 /// Of up to kMaxRows vectors.
 void GpuForward::multiply_few(const GpuMatrix& matrix, const QuantizedVectors& x,
                               const Output& output) {
     FunctionHandle kernel = matrix.kernels[bucket_of(x.num_vectors)];
-    if (!matrix.is_float) {
+    if (matrix.is_float) {
+        launcher_.launch(kernel, gemv_size(matrix), float_gemv_params(matrix, x, output));
+    } else {
         launcher_.launch(kernel, gemv_size(matrix), gemv_params(matrix, x, output));
-        return;
     }
-    launcher_.launch(kernel, gemv_size(matrix),
-                     FloatGemvParams{.weight = matrix.data,
-                                     .x = x.values,
-                                     .bias = matrix.bias,
-                                     .residual = output.residual,
-                                     .out = output.out,
-                                     .rows = matrix.rows,
-                                     .cols = matrix.cols,
-                                     .x_stride = x.groups * kGroup,
-                                     .out_stride = output.stride,
-                                     .num_vectors = x.num_vectors,
-                                     .warps_per_row = matrix.warps_per_row});
 }
 
 /// Of the rows of prompts. Weights that are not quantised are multiplied by kMaxRows at a time.
@@ -85,12 +103,7 @@ void GpuForward::multiply_many(const GpuMatrix& matrix, const QuantizedVectors& 
                          {.grid_x = ceil_div(x.num_vectors, kGemmVectors),
                           .grid_y = ceil_div(matrix.rows, kGemmRows),
                           .num_threads = 256},
-                         GemmParams{.weight = matrix.planes,
-                                    .x = x,
-                                    .bias = matrix.bias,
-                                    .residual = output.residual,
-                                    .out = output.out,
-                                    .out_stride = output.stride});
+                         gemm_params(matrix, x, output));
         return;
     }
     for (uint32_t first = 0; first < x.num_vectors; first += kMaxRows) {
@@ -105,44 +118,57 @@ void GpuForward::multiply_many(const GpuMatrix& matrix, const QuantizedVectors& 
 
 void GpuForward::run_ffn(const GpuStep& step, uint32_t index, const QuantizedVectors& input) {
     const FfnSpec& spec = spec_.layers[index].ffn;
+    if (spec.experts) return run_experts(step, index, input);
+    const GpuLayer& layer = weights_.layers[index];
+    const QuantizedVectors out = activate_products(step, index, spec.hidden, input);
+    add_branch(step, {layer.ffn_post_norm, "ffn_out", index, norm_behind(step, index)},
+               [&](const Output& output) { multiply(step, layer.down, out, output); });
+}
+
+/// activation(gate x) * (up x), for the product of down.
+QuantizedVectors GpuForward::activate_products(const GpuStep& step, uint32_t index, uint32_t hidden,
+                                               const QuantizedVectors& input) {
+    const FfnSpec& spec = spec_.layers[index].ffn;
     const GpuLayer& layer = weights_.layers[index];
     const GpuBuffers& buffers = step.buffers;
     const GpuMatrix* user[] = {&layer.down};
-    const QuantizedVectors out = vectors_for(step, buffers.activated, spec.hidden, user);
-    const uint32_t activation = activation_of(spec.activation);
+    const QuantizedVectors out = vectors_for(step, buffers.activated, hidden, user);
     if (layer.has_fused_gate && !step.rows.is_prefill()) {
         launcher_.launch(layer.gated_kernels[bucket_of(step.rows.count)],
-                         {.grid_x = ceil_div(spec.hidden, kGroup), .num_threads = 256},
+                         {.grid_x = ceil_div(hidden, kGroup), .num_threads = 256},
                          GatedGemvParams{layer.gate.planes, layer.up.planes, input, layer.gate.bias,
-                                         layer.up.bias, out, activation});
-    } else {
-        // Without a gate the activation is of up itself, which then takes gate's place.
-        float* up = spec.gated ? buffers.up : buffers.gate;
-        if (spec.gated) multiply(step, layer.gate, input, {nullptr, buffers.gate, spec.hidden});
-        multiply(step, layer.up, input, {nullptr, up, spec.hidden});
-        launcher_.launch(
-            activate_quantize_,
-            {.grid_x = ceil_div(out.groups, 8), .grid_y = step.rows.count, .num_threads = 256},
-            ActivateParams{buffers.gate, spec.gated ? buffers.up : nullptr, out, spec.hidden,
-                           spec.hidden, activation});
+                                         layer.up.bias, out, activation_of(spec.activation)});
+        return out;
     }
-    add_branch(step, layer.down, out,
-               {layer.ffn_post_norm, "ffn_out", index, norm_behind(step, index)});
+    // Without a gate the activation is of up itself, which then takes gate's place.
+    if (spec.gated) multiply(step, layer.gate, input, {nullptr, buffers.gate, hidden});
+    multiply(step, layer.up, input, {nullptr, spec.gated ? buffers.up : buffers.gate, hidden});
+    activate(step, spec, hidden, out);
+    return out;
 }
 
-void GpuForward::add_branch(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
-                            const Branch& branch) {
+/// What the products of gate and up have left.
+void GpuForward::activate(const GpuStep& step, const FfnSpec& spec, uint32_t hidden,
+                          const QuantizedVectors& out) {
+    const XieluParams xielu{spec.xielu.alpha_n, spec.xielu.alpha_p, spec.xielu.beta,
+                            spec.xielu.eps};
+    launcher_.launch(
+        activate_quantize_,
+        {.grid_x = ceil_div(out.groups, 8), .grid_y = out.num_vectors, .num_threads = 256},
+        ActivateParams{step.buffers.gate, spec.gated ? step.buffers.up : nullptr, out, hidden,
+                       hidden, activation_of(spec.activation), xielu});
+}
+
+void GpuForward::add_branch(const GpuStep& step, const Branch& branch,
+                            const std::function<void(const Output&)>& produce) {
     const uint32_t dim = spec_.dim;
     const NormParams* next = branch.next ? &*branch.next : nullptr;
     const bool is_plain = !branch.post_norm && spec_.residual_scale == 1.0f;
     if (!is_plain || step.trace != nullptr) {
-        multiply(step, matrix, x, {nullptr, step.buffers.delta, dim});
+        produce({nullptr, step.buffers.delta, dim});
         trace_stage(step, branch.index, branch.stage, step.buffers.delta, dim, dim);
     }
-    if (is_plain) {
-        multiply(step, matrix, x, {step.input.x, step.input.x, dim, next});
-        return;
-    }
+    if (is_plain) return produce({step.input.x, step.input.x, dim, next});
     add_delta(step, branch.post_norm);
     if (next != nullptr) norm(*next);
 }

@@ -25,6 +25,10 @@ constexpr uint32_t bucket_of(uint32_t num_rows) {
     return bucket;
 }
 
+constexpr bool is_float_type(TensorType type) {
+    return type == TensorType::f32 || type == TensorType::f16 || type == TensorType::bf16;
+}
+
 /// Rows of one weight type that one launch multiplies.
 struct GpuMatrix {
     TensorType type = TensorType::f32;
@@ -38,6 +42,12 @@ struct GpuMatrix {
     FunctionHandle gemm = nullptr;                      ///< Of one that is quantised.
     FunctionHandle qkv = nullptr, gemv_norm = nullptr;  ///< Fused ones, or null.
     explicit operator bool() const { return rows > 0; }
+};
+
+/// One matrix of all experts of a layer, one behind the other.
+struct GpuExperts {
+    GpuMatrix matrix;   ///< Its kernels: expert_<format> and, quantised, expert_gemm_<format>.
+    uint32_t rows = 0;  ///< Of each expert.
 };
 
 struct GpuNorm {
@@ -55,7 +65,11 @@ struct GpuLayer {
     /// Gate and up of the same quantised type are one launch, else two and an activation.
     bool has_fused_gate = false;
     std::array<FunctionHandle, kNumBuckets> gated_kernels = {};
-    GpuMatrix gate, up, down;
+    GpuMatrix gate, up, down;  ///< Of the dense FFN, or of the shared expert.
+    // Of layers with experts.
+    GpuMatrix router, shared_router;
+    const float* selection_bias = nullptr;
+    GpuExperts expert_gate, expert_up, expert_down;
 };
 
 struct GpuWeights {

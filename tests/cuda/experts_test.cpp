@@ -194,29 +194,88 @@ TEST_CASE("Experts: products of many outputs, of every type", "[cuda]") {
     }
 }
 
-TEST_CASE("Experts: their weighted sum is added to the residual", "[cuda][quick]") {
+TEST_CASE("Experts: products with the chosen rows of weights that are not quantised",
+          "[cuda][quick]") {
+    const uint32_t num_experts = 4, rows = 21, cols = 72, num_vectors = 2, num_used = 3;
+    const std::vector<uint32_t> ids = {3, 0, 2, 2, 3, 1};
+    const std::vector<float> weight = activations(size_t{num_experts} * rows * cols, 9);
+    const std::vector<float> bias = activations(num_experts * rows, 5, 10.0f);
+    const DeviceBuffer<uint32_t> device_ids(ids);
+    const DeviceBuffer<float> device_weight(weight), device_bias(bias);
+    for (const uint32_t of_vector : {num_used, 1u}) {  // Gate and up, then down.
+        const uint32_t num_inputs = of_vector == 1 ? num_vectors * num_used : num_vectors;
+        const std::vector<float> x = activations(size_t{num_inputs} * cols, 3, 1e5f);
+        const DeviceBuffer<float> device_x(x);
+        for (const emulation::Schedule& schedule : kernel_schedules()) {
+            INFO(describe(schedule));
+            TestDevice::get().set_schedule(schedule);
+            const DeviceBuffer<float> out(num_vectors * num_used * rows);
+            TestDevice::get().run(
+                "expert_f32",
+                {.grid_x = (rows + 3) / 4, .grid_y = num_vectors * num_used, .num_threads = 256},
+                cuda::FloatExpertParams{.gemv = {.weight = device_weight.pointer(),
+                                                 .x = device_x.pointer(),
+                                                 .bias = device_bias.pointer(),
+                                                 .residual = nullptr,
+                                                 .out = out.pointer(),
+                                                 .rows = rows,
+                                                 .cols = cols,
+                                                 .x_stride = cols,
+                                                 .out_stride = rows,
+                                                 .num_vectors = num_inputs,
+                                                 .warps_per_row = 2},
+                                        .ids = device_ids.pointer(),
+                                        .outputs_of_vector = of_vector});
+            const std::vector<float> got = out.read();
+            for (size_t i = 0; i < got.size(); ++i) {
+                const size_t row = ids[i / rows] * rows + i % rows;
+                double sum = double{bias[row]}, magnitude = std::abs(sum);
+                for (uint32_t c = 0; c < cols; ++c) {
+                    const double term =
+                        double{weight[row * cols + c]} * double{x[i / rows / of_vector * cols + c]};
+                    sum += term;
+                    magnitude += std::abs(term);
+                }
+                REQUIRE(std::abs(double{got[i]} - sum) <= 2e-6 * magnitude);
+            }
+        }
+    }
+}
+
+TEST_CASE("Experts: their weighted sum and the shared one's are added to the residual",
+          "[cuda][quick]") {
     const uint32_t n = 300, num_rows = 2, num_used = 3;
     const std::vector<float> y = activations(num_rows * num_used * n, 1);
     const std::vector<float> weights = activations(num_rows * num_used, 2);
     const std::vector<float> residual = activations(num_rows * n, 3, 10.0f);
-    const DeviceBuffer<float> device_y(y), device_weights(weights);
-    for (const emulation::Schedule& schedule : kernel_schedules()) {
-        TestDevice::get().set_schedule(schedule);
-        const DeviceBuffer<float> out(residual);
-        TestDevice::get().run(
-            "combine_experts", {.grid_x = 2, .grid_y = 2, .num_threads = 128},
-            cuda::CombineExpertsParams{device_y.pointer(), device_weights.pointer(), out.pointer(),
-                                       out.pointer(), n, num_used});
-        const std::vector<float> got = out.read();
-        for (size_t i = 0; i < got.size(); ++i) {
-            double sum = double{residual[i]}, size = std::abs(sum);
-            for (uint32_t j = 0; j < num_used; ++j) {
-                const size_t at = i / n * num_used + j;
-                const double term = double{weights[at]} * double{y[at * n + i % n]};
-                sum += term;
-                size += std::abs(term);
+    const std::vector<float> shared = activations(num_rows * n, 4), gates = {-0.5f, 2.0f};
+    const DeviceBuffer<float> device_y(y), device_weights(weights), device_shared(shared),
+        device_gates(gates);
+    for (const uint32_t parts : {0u, 1u, 2u}) {  // Alone, with a shared expert, with its gate.
+        for (const emulation::Schedule& schedule : kernel_schedules()) {
+            TestDevice::get().set_schedule(schedule);
+            const DeviceBuffer<float> out(residual);
+            TestDevice::get().run(
+                "combine_experts", {.grid_x = 2, .grid_y = 2, .num_threads = 128},
+                cuda::CombineExpertsParams{device_y.pointer(), device_weights.pointer(),
+                                           out.pointer(), out.pointer(), n, num_used,
+                                           parts > 0 ? device_shared.pointer() : nullptr,
+                                           parts > 1 ? device_gates.pointer() : nullptr});
+            const std::vector<float> got = out.read();
+            for (size_t i = 0; i < got.size(); ++i) {
+                double sum = double{residual[i]}, size = std::abs(sum);
+                const auto add = [&](double term) {
+                    sum += term;
+                    size += std::abs(term);
+                };
+                for (uint32_t j = 0; j < num_used; ++j) {
+                    const size_t at = i / n * num_used + j;
+                    add(double{weights[at]} * double{y[at * n + i % n]});
+                }
+                const double share = parts > 1 ? 1 / (1 + std::exp(-double{gates[i / n]})) : 1.0;
+                if (parts > 0) add(share * double{shared[i]});
+                REQUIRE(std::abs(double{got[i]} - sum) <= 1e-6 * size);
             }
-            REQUIRE(std::abs(double{got[i]} - sum) <= 1e-6 * size);
         }
     }
 }

@@ -156,6 +156,28 @@ TEST_CASE("Gated GEMV: every activation", "[cuda][quick]") {
     }
 }
 
+namespace {
+
+constexpr cuda::XieluParams kXieluParams{0.8f, 0.9f, 0.5f, -1e-6f};
+
+/// activation(gate) * up of all that activate_quantize knows.
+double exact_activated(uint32_t activation, double gate, double up) {
+    if (activation == cuda::kSwigluClamped) {
+        const double g = std::min(gate, 7.0), u = std::clamp(up, -7.0, 7.0);
+        return g / (1.0 + std::exp(-1.702 * g)) * (u + 1.0);
+    }
+    if (activation == cuda::kXielu) {
+        const cuda::XieluParams& p = kXieluParams;
+        const double curve =
+            gate > 0 ? double{p.alpha_p} * gate * gate
+                     : (std::expm1(std::min(gate, double{p.eps})) - gate) * double{p.alpha_n};
+        return (curve + double{p.beta} * gate) * up;
+    }
+    return exact_activation(activation, gate) * up;
+}
+
+}  // namespace
+
 TEST_CASE("Activation of separate products: every function, with up and alone", "[cuda][quick]") {
     const uint32_t n = 300, stride = 310, num_vectors = 3;
     std::vector<float> gate = activations(num_vectors * stride, 1, 3.0f);
@@ -163,8 +185,8 @@ TEST_CASE("Activation of separate products: every function, with up and alone", 
     gate[3] = 1e6f;
     gate[40] = -1e6f;
     const DeviceBuffer<float> device_gate(gate), device_up(up);
-    for (const uint32_t activation :
-         {cuda::kSilu, cuda::kGeluTanh, cuda::kGeluErf, cuda::kReluSquared}) {
+    for (const uint32_t activation : {cuda::kSilu, cuda::kGeluTanh, cuda::kGeluErf,
+                                      cuda::kReluSquared, cuda::kSwigluClamped, cuda::kXielu}) {
         for (const bool has_up : {true, false}) {
             for (const emulation::Schedule& schedule : kernel_schedules()) {
                 INFO(describe(schedule) << ", activation " << activation);
@@ -173,15 +195,15 @@ TEST_CASE("Activation of separate products: every function, with up and alone", 
                 TestDevice::get().run(
                     "activate_quantize", {.grid_x = 2, .grid_y = num_vectors, .num_threads = 256},
                     ActivateParams{device_gate.pointer(), has_up ? device_up.pointer() : nullptr,
-                                   out.view(), n, stride, activation});
+                                   out.view(), n, stride, activation, kXieluParams});
                 const std::vector<double> got = out.values();
                 const std::vector<cuda::GroupScale> scales = out.scales();
                 for (uint32_t i = 0; i < got.size(); ++i) {
                     const uint32_t at = i % 320;
                     if (at >= n) continue;
                     const size_t place = i / 320 * stride + at;
-                    const double exact = exact_activation(activation, double{gate[place]}) *
-                                         (has_up ? double{up[place]} : 1.0);
+                    const double exact = exact_activated(activation, double{gate[place]},
+                                                         has_up ? double{up[place]} : 1.0);
                     REQUIRE(std::abs(got[i] - exact) <=
                             double{scales[i / 32].scale} * 0.501 + 3e-6 * std::abs(exact) + 1e-30);
                 }
