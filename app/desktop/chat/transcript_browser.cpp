@@ -5,6 +5,7 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QGuiApplication>
+#include <QKeyEvent>
 #include <QMenu>
 #include <QMimeData>
 #include <QMouseEvent>
@@ -12,6 +13,8 @@
 #include <QScrollBar>
 #include <QTextLayout>
 
+#include "chat/reading_order.h"
+#include "chat/transcript_accessible.h"
 #include "chat/transcript_document.h"
 #include "look/theme.h"
 
@@ -34,6 +37,7 @@ class SilentDocument final : public QTextDocument {
 }  // namespace
 
 TranscriptBrowser::TranscriptBrowser(QWidget* parent) : QTextBrowser(parent) {
+    TranscriptAccessible::install();
     setDocument(new SilentDocument(this));
     setFrameShape(QFrame::NoFrame);
     setOpenLinks(false);
@@ -267,6 +271,34 @@ bool TranscriptBrowser::viewportEvent(QEvent* event) {
         emit hovered(static_cast<QMouseEvent*>(event)->position().toPoint());
     if (event->type() == QEvent::Leave) emit left();
     return QTextBrowser::viewportEvent(event);
+}
+
+/// In tables that begin at the right the caret goes from cell to cell as they are read.
+void TranscriptBrowser::keyPressEvent(QKeyEvent* event) {
+    struct Move {
+        QKeySequence::StandardKey plain, selecting;
+        QTextCursor::MoveOperation operation;
+    };
+    static constexpr Move kMoves[] = {
+        {QKeySequence::MoveToNextChar, QKeySequence::SelectNextChar, QTextCursor::Right},
+        {QKeySequence::MoveToPreviousChar, QKeySequence::SelectPreviousChar, QTextCursor::Left},
+        {QKeySequence::MoveToNextWord, QKeySequence::SelectNextWord, QTextCursor::WordRight},
+        {QKeySequence::MoveToPreviousWord, QKeySequence::SelectPreviousWord,
+         QTextCursor::WordLeft}};
+    for (const Move& move : kMoves) {
+        const bool isSelecting = event->matches(move.selecting);
+        if (!isSelecting && !event->matches(move.plain)) continue;
+        const auto mode = isSelecting ? QTextCursor::KeepAnchor : QTextCursor::MoveAnchor;
+        QTextCursor cursor = textCursor();
+        const int before = cursor.position();
+        cursor.movePosition(move.operation, mode);
+        const int target = caretTarget(*document(), before, cursor.position());
+        if (target == cursor.position()) break;
+        cursor.setPosition(target, mode);
+        setTextCursor(cursor);
+        return event->accept();
+    }
+    QTextBrowser::keyPressEvent(event);
 }
 
 /// A caret helps those who came by key, and only them.

@@ -2,7 +2,9 @@
 // The part of TranscriptDocument that turns what is selected into text for the clipboard.
 #include <QTextBlock>
 #include <QTextTable>
+#include <algorithm>
 
+#include "chat/reading_order.h"
 #include "chat/transcript_document.h"
 
 namespace hokku::desktop {
@@ -13,7 +15,9 @@ QString separator(const QTextBlock& block, BlockPart part) {
     if (part == BlockPart::table) {
         const QTextCursor cursor(block);
         const QTextTable* table = cursor.currentTable();
-        const int column = table == nullptr ? 0 : table->cellAt(block.position()).column();
+        int column = table == nullptr ? 0 : table->cellAt(block.position()).column();
+        if (table != nullptr && table->format().boolProperty(kTableMirrored))
+            column = table->columns() - 1 - column;
         if (column > 0) return QStringLiteral("\t");
         const int row = table == nullptr ? 0 : table->cellAt(block.position()).row();
         return row > 0 ? QStringLiteral("\n") : QStringLiteral("\n\n");
@@ -61,10 +65,15 @@ QString withoutTrailingLines(QString text) {
 }  // namespace
 
 QString TranscriptDocument::plainText(int begin, int end) const {
+    QVector<std::pair<int, QTextBlock>> blocks;  // By their place in the order of reading.
+    for (QTextBlock block = m_document.findBlock(begin); block.isValid() && block.position() < end;
+         block = block.next())
+        blocks.append({toReading(m_document, block.position()), block});
+    std::sort(blocks.begin(), blocks.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
     QString result;
     bool isFirst = true;
-    QTextBlock block = m_document.findBlock(begin);
-    for (; block.isValid() && block.position() < end; block = block.next()) {
+    for (const auto& [offset, block] : blocks) {
         const BlockPart part = blockPart(block.blockFormat());
         if (part == BlockPart::head || part == BlockPart::tail) continue;
         if (!isFirst) result += separator(block, part);

@@ -17,6 +17,7 @@ enum BlockProperty : int {
     kBlockContainers,                            ///< RichBlock::containers.
     kBlockEdges,                                 ///< kFirstEdge | kLastEdge.
     kBlockLanguage,                              ///< Of code.
+    kTableMirrored,  ///< Of a table: its cells lie in the opposite order (reading_order.h).
 };
 enum class BlockPart : int { text, head, tail, person, code, rule, table, note };
 enum BlockEdge : int { kFirstEdge = 1, kLastEdge = 2 };

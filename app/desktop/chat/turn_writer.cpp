@@ -224,6 +224,7 @@ void TurnWriter::writeTable(const RichBlock& block) {
     // Begins at the right then, with its first column; Qt has no such tables.
     const bool isMirrored = isRightToLeft(block);
     if (isMirrored) {
+        format.setProperty(kTableMirrored, true);
         format.setLeftMargin((m_formats.width - indent) * (1 - total / 100));
         format.setRightMargin(indent);
         total = 100;
