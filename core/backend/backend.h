@@ -64,6 +64,9 @@ struct Step {
     std::span<const int32_t> tokens;          ///< [num_rows] of all sequences, concatenated.
     std::span<const StepSequence> sequences;  ///< Those of few rows (kDecodeRows) first.
     std::span<const uint32_t> logit_rows;     ///< Rows whose logits are wanted, ascending.
+    /// Of each of these so many best ones are needed at most, and of equals the first; 0: all. What
+    /// is behind them may be given as -infinity.
+    uint32_t num_best = 0;
     StepTrace* trace = nullptr;
     std::stop_token stop = {};  ///< Checked at every layer.
 };

@@ -150,6 +150,10 @@ uint32_t Generation::num_pending() const {
     return static_cast<uint32_t>(total - sequence_.length());
 }
 
+uint32_t Generation::num_best() const {
+    return summary_ || logprobs_ || !chooser_ ? 0 : chooser_->num_best();
+}
+
 // Drawn tokens that are evaluated again go through in such numbers as round like single ones.
 Generation::Next Generation::next(uint32_t max_tokens, bool may_guess) {
     guess_ = {};

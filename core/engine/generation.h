@@ -58,6 +58,8 @@ class Generation {
         uint32_t num_logit_rows = 0;
         uint32_t num_guessed = 0;
     };
+    /// Of each row's logits so many best ones decide; 0: all.
+    [[nodiscard]] uint32_t num_best() const;
     /// At most `max_tokens` tokens. Of a prompt longer than that it needs room for two of the least
     /// prefill steps. The span is valid until the next call.
     [[nodiscard]] Next next(uint32_t max_tokens, bool may_guess = false);

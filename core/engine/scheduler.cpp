@@ -60,7 +60,8 @@ struct Scheduler::Entry {
     }
 
     [[nodiscard]] StepSlice slice() {
-        return {&generation.sequence(), next.tokens, next.num_logit_rows, next.num_guessed};
+        return {&generation.sequence(), next.tokens, next.num_logit_rows, next.num_guessed,
+                generation.num_best()};
     }
 
     GenerationJob job;

@@ -28,13 +28,13 @@ Result<void> run_prompt(ModelSession& session, Sequence& sequence, std::span<con
     return {};
 }
 
-/// One token of each sequence a step, with the logits of all.
+/// One token of each sequence a step, with the logits of all that chats draw from.
 Result<void> run_decode(ModelSession& session, std::span<Sequence> sequences,
                         std::span<const TokenId> tokens, const std::stop_token& stop) {
     std::vector<StepSlice> slices(sequences.size());
     for (size_t i = 0; i < tokens.size(); ++i) {
         for (size_t k = 0; k < sequences.size(); ++k)
-            slices[k] = {&sequences[k], tokens.subspan((i + k) % tokens.size(), 1), 1};
+            slices[k] = {&sequences[k], tokens.subspan((i + k) % tokens.size(), 1), 1, 0, 40};
         HOKKU_CHECK(session.runner.run_several(slices, stop));
     }
     return {};

@@ -41,7 +41,8 @@ Result<std::span<const float>> StepRunner::run_slices(std::span<const StepSlice>
                                                       const std::stop_token& stop) {
     assert(std::this_thread::get_id() == owner_ && "the backend belongs to one thread");
     assert(slices.size() <= sequences_.size());
-    uint32_t num_rows = 0, num_logits = 0;
+    uint32_t num_rows = 0, num_logits = 0, num_best = 0;
+    bool needs_all = false;
     for (size_t i = 0; i < slices.size(); ++i) {
         const StepSlice& slice = slices[i];
         const auto count = static_cast<uint32_t>(slice.tokens.size());
@@ -54,11 +55,15 @@ Result<std::span<const float>> StepRunner::run_slices(std::span<const StepSlice>
         assert(num_logits + slice.num_logit_rows <= logit_rows_.size());
         for (uint32_t row = num_rows - slice.num_logit_rows; row < num_rows; ++row)
             logit_rows_[num_logits++] = row;
+        if (slice.num_logit_rows == 0) continue;
+        needs_all |= slice.num_best == 0;
+        num_best = std::max(num_best, slice.num_best);
     }
     HOKKU_TRY(const std::span<const float> logits,
               backend_.run({.tokens = tokens,
                             .sequences = std::span(sequences_).first(slices.size()),
                             .logit_rows = std::span(logit_rows_).first(num_logits),
+                            .num_best = needs_all ? 0 : num_best,
                             .trace = trace,
                             .stop = stop}));
     if (has_read_fault_ && has_read_fault_())

@@ -32,6 +32,7 @@ struct StepSlice {
     /// So many last tokens are guesses: not noted as stored. Whoever keeps them appends them to the
     /// sequence, for which room is reserved; what is behind that will be written over.
     uint32_t num_guessed = 0;
+    uint32_t num_best = 0;  ///< Step::num_best of its rows.
 };
 
 /// What a step may have, over all its sequences.

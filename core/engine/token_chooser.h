@@ -49,6 +49,8 @@ class TokenChooser {
     /// Tokens that the required words take which are still missing; 0: none are.
     [[nodiscard]] size_t num_needed() const;
 
+    /// As Sampler::num_best().
+    [[nodiscard]] uint32_t num_best() const { return constraint_ ? 0 : sampler_.num_best(); }
     [[nodiscard]] uint64_t seed() const { return sampler_.seed(); }
     /// The answer is complete and nothing can follow.
     [[nodiscard]] bool is_finished(const ReplyReader& reply);

@@ -2,6 +2,7 @@
 #include "sampling/sampler.h"
 
 #include <cmath>
+#include <optional>
 
 #include "base/try.h"
 #include "sampling/check_logits.h"
@@ -95,21 +96,56 @@ bool only_changes_logits(SamplerStep step) {
     return step == SamplerStep::penalties || step == SamplerStep::dry;
 }
 
-std::vector<std::unique_ptr<ChainStep>> make_chain(const StepPlan& plan) {
+/// As it needs no more logits than the best ones: none of its numbers raises one.
+bool only_lowers_logits(const SamplingOptions& o) {
+    return repeat_penalty(o) >= 1.0f && o.frequency_penalty >= 0.0f && o.presence_penalty >= 0.0f &&
+           o.dry_multiplier == 0.0f;
+}
+
+/// How many of the best logits decide, 0: all. Penalties lower those of a window of tokens, so that
+/// as many more may become the best.
+uint32_t num_deciding(const StepPlan& plan, bool has_penalties, std::optional<SamplerStep> next) {
+    const SamplingOptions& o = plan.options;
+    if (!o.logit_bias.empty() || (has_penalties && !only_lowers_logits(o))) return 0;
+    const uint64_t lowered = has_penalties ? plan.window(o.penalty_last_n) : 0;
+    uint64_t best = 0;
+    if (o.temperature == 0.0f) {
+        best = 1;
+    } else if (next == SamplerStep::top_k) {
+        best = static_cast<uint64_t>(o.top_k);
+    }
+    return best == 0 ? 0
+                     : static_cast<uint32_t>(std::min<uint64_t>(best + lowered, plan.num_vocab));
+}
+
+struct Chain {
+    std::vector<std::unique_ptr<ChainStep>> steps;
+    uint32_t num_best = 0;  ///< Sampler::num_best()
+};
+
+Chain make_chain(const StepPlan& plan) {
     const SamplingOptions& o = plan.options;
     const bool is_greedy = o.temperature == 0.0f, is_mirostat = o.mirostat != 0;
-    std::vector<std::unique_ptr<ChainStep>> chain;
+    Chain out;
+    std::vector<std::unique_ptr<ChainStep>>& chain = out.steps;
+    bool has_penalties = false;
+    std::optional<SamplerStep> next;  // The first that drops tokens or changes them otherwise.
     for (const SamplerStep step : o.order) {
         const bool runs = only_changes_logits(step) || (!is_greedy && !is_mirostat) ||
                           (!is_greedy && step == SamplerStep::temperature);
         if (!runs) continue;
-        if (auto made = make_step(step, plan)) chain.push_back(std::move(made));
+        auto made = make_step(step, plan);
+        if (!made) continue;
+        has_penalties |= only_changes_logits(step);
+        if (!only_changes_logits(step) && !next) next = step;
+        chain.push_back(std::move(made));
     }
+    out.num_best = num_deciding(plan, has_penalties, is_mirostat ? std::nullopt : next);
     if (!is_greedy && o.mirostat == 1)
         chain.push_back(make_mirostat(o.mirostat_tau, o.mirostat_eta, plan.num_vocab));
     if (!is_greedy && o.mirostat == 2)
         chain.push_back(make_mirostat_v2(o.mirostat_tau, o.mirostat_eta));
-    return chain;
+    return out;
 }
 
 Result<std::vector<std::vector<TokenId>>> breakers_of(const SamplingOptions& options,
@@ -138,7 +174,9 @@ Result<Sampler> Sampler::create(const SamplingOptions& options, uint32_t num_voc
     uint64_t seed = options.seed ? *options.seed : draw_seed();
     if (options.mode == SamplerMode::hokku) {
         Sampler sampler(options, num_vocab, seed);
-        sampler.chain_ = make_chain({options, num_vocab, max_history, seed, breakers});
+        Chain chain = make_chain({options, num_vocab, max_history, seed, breakers});
+        sampler.chain_ = std::move(chain.steps);
+        sampler.num_best_ = chain.num_best;
         return sampler;
     }
     // Of all numbers with 32 bits this one does not repeat a text there.

@@ -39,6 +39,8 @@ class Sampler {
     Result<TokenId> sample(std::span<const float> logits);
 
     [[nodiscard]] uint64_t seed() const { return seed_; }
+    /// Of all logits so many best ones decide, and the first of equals; 0: all of them do.
+    [[nodiscard]] uint32_t num_best() const { return num_best_; }
     /// Tokens that the last draw could have given.
     [[nodiscard]] uint32_t num_candidates() const {
         return llama_ ? llama_->num_candidates() : candidates_.size();
@@ -51,6 +53,7 @@ class Sampler {
     std::vector<std::pair<int32_t, float>> logit_bias_;
     std::vector<std::unique_ptr<ChainStep>> chain_;
     bool is_greedy_;
+    uint32_t num_best_ = 0;
     uint64_t seed_;
     RandomSource random_;
     std::optional<llama_cpp::Chain> llama_;  ///< Instead of all that, in llama.cpp's mode.

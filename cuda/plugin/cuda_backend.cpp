@@ -52,9 +52,7 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
         gpu_.api().fill_bytes_async(reinterpret_cast<DevicePointer>(buffers_.counters), 0,
                                     buffers_.num_counters * sizeof(uint32_t), gpu_.stream()),
         "cuMemsetD8Async"));
-    HOKKU_TRY(logits_, gpu_.allocate_pinned(std::max<size_t>(options_.max_step_logits, 1) *
-                                                spec.num_vocab * sizeof(float),
-                                            "logits"));
+    HOKKU_TRY(logits_, HostLogits::create(gpu_, options_.max_step_logits, spec.num_vocab));
     forward_.emplace(gpu_, spec, weights_);
     HOKKU_CHECK(forward_->find_kernels(options_.kv_type));
 
@@ -98,15 +96,15 @@ Result<void> CudaBackend::use_context(ContextMemory context) {
 Result<void> CudaBackend::capture_graphs() {
     buffers_.rope_tables = context_.rope_tables;
     for (uint32_t bucket = 0; bucket < kNumBuckets; ++bucket) {
-        for (const bool has_head : {false, true}) {
-            HOKKU_TRY(const Graph graph, capture(bucket, has_head));
+        for (const HeadOutput head : {HeadOutput::none, HeadOutput::all, HeadOutput::best}) {
+            HOKKU_TRY(const Graph graph, capture(bucket, head));
             graphs_.push_back(graph);
         }
     }
     return {};
 }
 
-Result<CudaBackend::Graph> CudaBackend::capture(uint32_t bucket, bool has_head) {
+Result<CudaBackend::Graph> CudaBackend::capture(uint32_t bucket, HeadOutput head) {
     const DriverApi& api = gpu_.api();
     HOKKU_CHECK(gpu_.check(api.stream_begin_capture(gpu_.stream(), CaptureMode::relaxed),
                            "cuStreamBeginCapture_v2"));
@@ -116,7 +114,7 @@ Result<CudaBackend::Graph> CudaBackend::capture(uint32_t bucket, bool has_head) 
                                   .input = context_.inputs[bucket],
                                   .buffers = buffers_,
                                   .kv = kv_,
-                                  .has_head = has_head});
+                                  .head = head});
     }
     GraphHandle handle = nullptr;
     const DriverResult ended = api.stream_end_capture(gpu_.stream(), &handle);
@@ -163,22 +161,24 @@ Result<std::span<const float>> CudaBackend::run(const Step& step, const StopChec
         keep_error(done);
         return std::move(done).error();
     }
-    return std::span<const float>(logits_.as<float>(),
-                                  step.logit_rows.size() * model_.spec().num_vocab);
+    return logits_.rows(step.logit_rows.size());
 }
 
 /// Scale, check and softcap of the logits.
 Result<void> CudaBackend::finish_logits(const Step& step) {
     const ModelSpec& spec = model_.spec();
-    const std::span<float> logits(logits_.as<float>(), step.logit_rows.size() * spec.num_vocab);
-    if (has_nonfinite(logits)) return describe_nonfinite(step);
-    if (spec.logit_scale != 1.0f) {
-        for (float& logit : logits) logit *= spec.logit_scale;
+    const size_t num_rows = step.logit_rows.size();
+    const bool are_best = output_of(step) == HeadOutput::best;
+    if (!logits_.are_finite(num_rows, are_best)) return describe_nonfinite(step);
+    std::function<float(float)> change;
+    if (spec.logit_scale != 1.0f || spec.final_softcap > 0) {
+        change = [&spec](float logit) {
+            const float scaled = logit * spec.logit_scale;
+            if (spec.final_softcap == 0) return scaled;
+            return spec.final_softcap * std::tanh(scaled / spec.final_softcap);
+        };
     }
-    if (spec.final_softcap > 0) {
-        for (float& logit : logits)
-            logit = spec.final_softcap * std::tanh(logit / spec.final_softcap);
-    }
+    logits_.complete(num_rows, are_best, change);
     return {};
 }
 

@@ -18,6 +18,7 @@
 #include "plugin/gpu.h"
 #include "plugin/gpu_forward.h"
 #include "plugin/gpu_weights.h"
+#include "plugin/host_logits.h"
 
 namespace hokku::cuda {
 
@@ -26,9 +27,6 @@ struct StopCheck {
     bool (*is_stopped)(const void* context) = nullptr;
     const void* context = nullptr;
 };
-
-/// Whether any is infinite or not a number.
-bool has_nonfinite(std::span<const float> values);
 
 class CudaBackend final : public Backend {
   public:
@@ -67,7 +65,7 @@ class CudaBackend final : public Backend {
     Result<void> use_context(ContextMemory context);
     Result<void> capture_graphs();
     void destroy_graphs(std::vector<Graph>& graphs) const;
-    Result<Graph> capture(uint32_t bucket, bool has_head);
+    Result<Graph> capture(uint32_t bucket, HeadOutput head);
 
     [[nodiscard]] Result<void> check_owner();
     // cuda_step.cpp
@@ -79,7 +77,8 @@ class CudaBackend final : public Backend {
     Result<void> for_logit_runs(
         const Step& step, const Piece& piece,
         const std::function<Result<void>(uint32_t, uint32_t, size_t)>& use) const;
-    Result<void> copy_logits(uint32_t row, uint32_t count, size_t place);
+    Result<void> copy_logits(HeadOutput head, uint32_t row, uint32_t count, size_t place);
+    [[nodiscard]] HeadOutput output_of(const Step& step) const;
     void fill_rows(const Step& step, const Piece& piece, const StepInput& input);
 
     Result<void> finish_logits(const Step& step);
@@ -94,9 +93,9 @@ class CudaBackend final : public Backend {
     GpuBuffers buffers_;
     ContextMemory context_;
     KvMemory& kv_ = context_.kv;
-    PinnedMemory logits_;
+    HostLogits logits_;
     std::optional<GpuForward> forward_;
-    std::vector<Graph> graphs_;  ///< Of each bucket without and with the head.
+    std::vector<Graph> graphs_;  ///< Of each bucket with each HeadOutput.
     BackendInfo info_;
     mutable std::optional<Error> error_;  ///< The device is lost; every step fails from then on.
     std::vector<float> learned_;          // [dim], of a position

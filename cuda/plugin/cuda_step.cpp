@@ -2,7 +2,6 @@
 // How a step of any size becomes launches: rows of few go through graphs, kMaxRows at a time, those
 // of prompts through prefill.
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 #include "backend/dequantize.h"
@@ -10,16 +9,6 @@
 #include "plugin/cuda_backend.h"
 
 namespace hokku::cuda {
-
-bool has_nonfinite(std::span<const float> values) {
-    uint32_t bad = 0;
-    for (const float& value : values) {
-        uint32_t bits;
-        std::memcpy(&bits, &value, sizeof bits);
-        bad |= (bits & 0x7f800000u) == 0x7f800000u ? 1u : 0u;
-    }
-    return bad != 0;
-}
 
 namespace {
 
@@ -102,22 +91,22 @@ Result<void> CudaBackend::decode(const Step& step, const Piece& piece, const Gpu
         input.tables[size_t{row} * kv_.num_blocks()] = kv_.spare_block();
         std::fill_n(input.x + size_t{row} * dim, dim, 0.0f);
     }
-    const bool has_head = piece.num_logits > 0;
+    const HeadOutput head = piece.num_logits > 0 ? output_of(step) : HeadOutput::none;
     if (trace != nullptr) {
         HOKKU_CHECK(context_.copy_bucket(gpu_, bucket));
         HOKKU_CHECK(forward_->issue({.rows = {.count = 1u << bucket},
                                      .input = context_.inputs[bucket],
                                      .buffers = buffers_,
                                      .kv = kv_,
-                                     .has_head = has_head,
+                                     .head = head,
                                      .trace = trace}));
     } else {
-        const Graph& graph = graphs_[2 * size_t{bucket} + (has_head ? 1 : 0)];
+        const Graph& graph = graphs_[kNumHeadOutputs * bucket + static_cast<size_t>(head)];
         HOKKU_CHECK(
             gpu_.check(gpu_.api().graph_launch(graph.exec, gpu_.stream()), "cuGraphLaunch"));
     }
     return for_logit_runs(step, piece, [&](uint32_t row, uint32_t count, size_t place) {
-        return copy_logits(row, count, place);
+        return copy_logits(head, row, count, place);
     });
 }
 
@@ -143,10 +132,11 @@ Result<void> CudaBackend::prefill(const Step& step, const Piece& piece, const Gp
     HOKKU_CHECK(forward_->issue(work));
     GpuStep head = work;
     head.trace = nullptr;
+    head.head = output_of(step);
     return for_logit_runs(step, piece,
                           [&](uint32_t row, uint32_t count, size_t place) -> Result<void> {
                               HOKKU_CHECK(forward_->issue_head(head, row, count));
-                              return copy_logits(0, count, place);
+                              return copy_logits(head.head, 0, count, place);
                           });
 }
 
@@ -166,14 +156,22 @@ Result<void> CudaBackend::for_logit_runs(
     return {};
 }
 
-/// From rows of the device's logits to a place among the step's.
-Result<void> CudaBackend::copy_logits(uint32_t row, uint32_t count, size_t place) {
-    const size_t num_vocab = model_.spec().num_vocab;
-    return gpu_.check(gpu_.api().copy_to_host_async(
-                          logits_.as<float>() + place * num_vocab,
-                          reinterpret_cast<DevicePointer>(buffers_.logits + row * num_vocab),
-                          count * num_vocab * sizeof(float), gpu_.stream()),
-                      "cuMemcpyDtoHAsync_v2");
+/// From rows of the device's logits, or of their best, to a place among the step's.
+Result<void> CudaBackend::copy_logits(HeadOutput head, uint32_t row, uint32_t count, size_t place) {
+    if (head == HeadOutput::best) {
+        const size_t first = size_t{row} * kNumBest;
+        return logits_.copy_best(gpu_, buffers_.best_values + first, buffers_.best_ids + first,
+                                 count, place);
+    }
+    const float* from = buffers_.logits + size_t{row} * model_.spec().num_vocab;
+    return logits_.copy_all(gpu_, from, count, place);
+}
+
+/// The few best where they are enough and what is done to logits keeps their order.
+HeadOutput CudaBackend::output_of(const Step& step) const {
+    const bool are_enough = step.num_best > 0 && step.num_best <= kNumBest &&
+                            model_.spec().num_vocab > kNumBest && model_.spec().logit_scale > 0;
+    return are_enough ? HeadOutput::best : HeadOutput::all;
 }
 
 /// Positions, block tables and embeddings.

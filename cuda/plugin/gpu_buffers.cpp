@@ -64,6 +64,12 @@ GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_
     out.up = layout.take<float>(rows * hidden);
     out.delta = layout.take<float>(rows * spec.dim);
     out.logits = layout.take<float>(size_t{kMaxRows} * spec.num_vocab);
+    const size_t num_best = size_t{kMaxRows} * kNumBest;
+    const size_t num_of_chunks = num_best * ((spec.num_vocab + kBestChunk - 1) / kBestChunk);
+    out.chunk_values = layout.take<float>(num_of_chunks);
+    out.chunk_ids = layout.take<uint32_t>(num_of_chunks);
+    out.best_values = layout.take<float>(num_best);
+    out.best_ids = layout.take<uint32_t>(num_best);
     out.counters = layout.take<uint32_t>(out.num_counters);
     out.normed = GpuVectors::lay_out(layout, spec.dim, max_rows);
     out.ffn_normed = GpuVectors::lay_out(layout, spec.dim, max_rows);

@@ -17,6 +17,10 @@ inline constexpr uint32_t kMaxRows = 8;
 /// Rows of a prompt that are computed together.
 inline constexpr uint32_t kPrefillRows = 512;
 
+/// Best logits of a row that the device looks for, and logits that a block chooses them from.
+inline constexpr uint32_t kNumBest = 128;
+inline constexpr uint32_t kBestChunk = 4096;
+
 /// What a step reads, one behind the other.
 struct StepInput {
     uint32_t* positions = nullptr;   ///< [rows]
@@ -38,6 +42,9 @@ struct GpuBuffers {
     float *gate = nullptr, *up = nullptr;
     float* delta = nullptr;   ///< [dim] of each row: a branch before it is added.
     float* logits = nullptr;  ///< [num_vocab] of kMaxRows rows.
+    // The best kNumBest of each chunk of them, and of all.
+    float *chunk_values = nullptr, *best_values = nullptr;
+    uint32_t *chunk_ids = nullptr, *best_ids = nullptr;
     // Of experts: the router's choices, and what each of them gives for each row.
     float *router_logits = nullptr, *expert_weights = nullptr;
     float *expert_out = nullptr, *shared_out = nullptr, *shared_gate = nullptr;

@@ -35,6 +35,7 @@ Result<void> GpuForward::find_kernels(KvType kv_type) {
     route_experts_ = find("route_experts");
     sort_experts_ = find("sort_experts");
     combine_experts_ = find("combine_experts");
+    top_k_ = find("top_k");
     for (uint32_t heads = 1; heads <= kMaxAttentionHeads; ++heads) {
         attention_.push_back(find(fmt::format("attention_{}_{}", kv_type_name(kv_type), heads)));
     }
@@ -54,6 +55,15 @@ Result<void> GpuForward::find_kernels(KvType kv_type) {
     return Error{ErrorCode::unsupported, "the GPU kernels lack one", missing, "a complete plug-in"};
 }
 
+namespace {
+
+/// Whether the head follows the layers at once, for all rows.
+bool has_head(const GpuStep& step) {
+    return step.head != HeadOutput::none && !step.rows.is_prefill();
+}
+
+}  // namespace
+
 // ---- the step ----------------------------------------------------------------------------------
 
 Result<void> GpuForward::issue(const GpuStep& step) {
@@ -61,7 +71,7 @@ Result<void> GpuForward::issue(const GpuStep& step) {
     trace_values(step, "embed", step.input.x, dim, dim);
     norm(norm_params(step, weights_.layers[0].mixer_norm, mixer_input(step, 0)));
     for (uint32_t i = 0; i < spec_.num_layers; ++i) run_layer(step, i);
-    if (step.has_head) {
+    if (has_head(step)) {
         run_head(step, 0, step.rows.count);
     } else if (step.trace != nullptr) {
         HOKKU_CHECK(issue_head(step, step.trace->row, 1));
@@ -90,6 +100,34 @@ void GpuForward::run_head(const GpuStep& step, uint32_t first, uint32_t count) {
                  size_t{x.groups} * kGroup, spec_.dim);
     multiply_few(weights_.head, x,
                  {.residual = nullptr, .out = step.buffers.logits, .stride = spec_.num_vocab});
+    if (step.head == HeadOutput::best) select_best(step, count);
+}
+
+/// The best of each chunk, then of all of them.
+void GpuForward::select_best(const GpuStep& step, uint32_t count) {
+    const GpuBuffers& buffers = step.buffers;
+    const uint32_t num_chunks = ceil_div(spec_.num_vocab, kBestChunk);
+    const bool is_one = num_chunks == 1;
+    launcher_.launch(top_k_, {.grid_x = num_chunks, .grid_y = count, .num_threads = 1024},
+                     TopKParams{.values = buffers.logits,
+                                .ids = nullptr,
+                                .out_values = is_one ? buffers.best_values : buffers.chunk_values,
+                                .out_ids = is_one ? buffers.best_ids : buffers.chunk_ids,
+                                .n = spec_.num_vocab,
+                                .stride = spec_.num_vocab,
+                                .chunk = kBestChunk,
+                                .k = kNumBest});
+    if (is_one) return;
+    const uint32_t n = num_chunks * kNumBest;
+    launcher_.launch(top_k_, {.grid_y = count, .num_threads = 1024},
+                     TopKParams{.values = buffers.chunk_values,
+                                .ids = buffers.chunk_ids,
+                                .out_values = buffers.best_values,
+                                .out_ids = buffers.best_ids,
+                                .n = n,
+                                .stride = n,
+                                .chunk = n,
+                                .k = kNumBest});
 }
 
 void GpuForward::run_layer(const GpuStep& step, uint32_t index) {
@@ -193,7 +231,7 @@ std::optional<NormParams> GpuForward::norm_behind(const GpuStep& step, uint32_t 
         return norm_params(step, weights_.layers[index + 1].mixer_norm,
                            mixer_input(step, index + 1));
     }
-    if (!step.has_head) return std::nullopt;
+    if (!has_head(step)) return std::nullopt;
     const GpuMatrix* users[] = {&weights_.head};
     return norm_params(step, weights_.final_norm,
                        vectors_for(step, step.buffers.normed, spec_.dim, users));

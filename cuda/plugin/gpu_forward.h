@@ -40,13 +40,17 @@ struct GpuRows {
     [[nodiscard]] bool is_prefill() const { return num_sequences > 0; }
 };
 
+/// What is made of the rows of a step in the end: nothing, all logits, the best kNumBest of them.
+enum class HeadOutput : uint8_t { none, all, best };
+inline constexpr uint32_t kNumHeadOutputs = 3;
+
 /// What a step works on.
 struct GpuStep {
     GpuRows rows;
     const StepInput& input;
     const GpuBuffers& buffers;
     const KvMemory& kv;
-    bool has_head = false;  ///< Of all rows; not of prefill.
+    HeadOutput head = HeadOutput::none;  ///< Of all rows; of prefill what issue_head() makes.
     const GpuTrace* trace = nullptr;
     /// One row whose products end with what follows them.
     [[nodiscard]] bool is_fused() const { return rows.count == 1 && trace == nullptr; }
@@ -86,6 +90,7 @@ class GpuForward {
     // gpu_forward.cpp
     void run_layer(const GpuStep& step, uint32_t index);
     void run_head(const GpuStep& step, uint32_t first, uint32_t count);
+    void select_best(const GpuStep& step, uint32_t count);
     [[nodiscard]] NormParams norm_params(const GpuStep& step, const GpuNorm& norm,
                                          const QuantizedVectors& out) const;
     void norm(const NormParams& params);
@@ -149,7 +154,7 @@ class GpuForward {
     FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, rope_append_ = nullptr,
                    attention_combine_ = nullptr, activate_quantize_ = nullptr,
                    quantize_rows_ = nullptr, route_experts_ = nullptr, sort_experts_ = nullptr,
-                   combine_experts_ = nullptr;
+                   combine_experts_ = nullptr, top_k_ = nullptr;
     std::vector<FunctionHandle> attention_;  ///< For 1 to 8 heads.
     std::vector<FunctionHandle> flash_;      ///< For heads of up to 64, 128, 256; or none.
 };

@@ -172,6 +172,7 @@ int32_t run(PluginModel* model, const PluginStep* step, const float** logits, Pl
     const Step own{.tokens = {step->tokens, step->num_tokens},
                    .sequences = model->sequences,
                    .logit_rows = {step->logit_rows, step->num_logit_rows},
+                   .num_best = step->num_best,
                    .trace = step->on_values != nullptr ? &trace : nullptr};
     const auto is_stopped = [](const void* context) {
         const auto* wanted = static_cast<const PluginStep*>(context);

@@ -3,6 +3,8 @@
 // the same limits, the same greedy text, the same stages, KV blocks that come and go.
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -358,6 +360,63 @@ TEST_CASE("CUDA backend: a layer is at most seven launches for a token", "[cuda]
     CHECK(launches_of(*runner, counted(60)) == of_prompt);
     // Norm in front, two layers, head. One layer has its values in another type.
     CHECK(launches_of(*runner, counted(1)) == 1 + 6 + 7 + 1);
+}
+
+namespace {
+
+void check_best_logits(uint32_t num_vocab) {
+    INFO(num_vocab << " tokens");
+    const ScratchFolder folder;
+    write_synthetic_model(folder / "model.gguf", {.num_layers = 1,
+                                                  .dim = 64,
+                                                  .num_heads = 1,
+                                                  .num_kv_heads = 1,
+                                                  .hidden = 64,
+                                                  .num_vocab = num_vocab});
+    const auto runner = gpu_or_fail(folder / "model.gguf", {.context_tokens = 128});
+    const std::vector<int32_t> tokens = counted(13);
+    const std::vector<uint32_t> rows = {0, 2, 3, 4, 12};
+    for (const uint32_t num_tokens : {3u, 13u}) {  // Decoding, and a prompt.
+        const StepSequence sequence{0, num_tokens, 0, runner->blocks(0)};
+        Step step{.tokens = std::span(tokens).first(num_tokens),
+                  .sequences = {&sequence, 1},
+                  .logit_rows = std::span(rows).first(num_tokens == 3 ? 2 : 5)};
+        const auto all = value_of(runner->backend().run(step));
+        const std::vector<float> expected(all.begin(), all.end());
+        step.num_best = 40;
+        for (int repeat = 0; repeat < 2; ++repeat) {
+            const uint64_t before = emulation::FakeDriver::counts().bytes_to_host;
+            const auto best = value_of(runner->backend().run(step));
+            if (is_test_gpu_emulated()) {
+                CHECK(emulation::FakeDriver::counts().bytes_to_host - before ==
+                      step.logit_rows.size() * cuda::kNumBest * 8);
+            }
+            for (size_t row = 0; row < step.logit_rows.size(); ++row) {
+                const auto full = row_of(expected, row, num_vocab);
+                const auto few = row_of(best, row, num_vocab);
+                std::vector<float> sorted(full.begin(), full.end());
+                std::sort(sorted.begin(), sorted.end(), std::greater<>());
+                for (size_t i = 0; i < num_vocab; ++i) {
+                    const bool is_best = full[i] >= sorted[cuda::kNumBest - 1];
+                    REQUIRE(few[i] ==
+                            (is_best ? full[i] : -std::numeric_limits<float>::infinity()));
+                }
+            }
+        }
+        step.num_best = 0;
+        const auto again = value_of(runner->backend().run(step));
+        CHECK(std::equal(again.begin(), again.end(), expected.begin(), expected.end()));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("CUDA backend: where a few logits decide only these cross the bus", "[cuda][quick]") {
+    check_best_logits(300);
+}
+
+TEST_CASE("CUDA backend: the few best of a vocabulary of several chunks", "[cuda]") {
+    check_best_logits(9000);
 }
 
 TEST_CASE("CUDA backend: rows of several sequences do not see each other", "[cuda][quick]") {

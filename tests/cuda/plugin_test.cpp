@@ -57,10 +57,11 @@ class TinyFile {
     std::filesystem::path path_ = folder_ / "tiny.gguf";
 };
 
-GenerationResult continue_text(Engine& engine, uint32_t max_tokens) {
+GenerationResult continue_text(Engine& engine, uint32_t max_tokens, float temperature = 0) {
     GenerationRequest request;
     request.tokens = std::vector<TokenId>{10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
-    request.sampling.temperature = 0;
+    request.sampling.temperature = temperature;
+    request.sampling.seed = 5;
     request.max_tokens = max_tokens;
     request.ignore_end = true;
     return engine.generate(std::move(request)).wait();
@@ -84,6 +85,8 @@ TEST_CASE("GPU plug-in: the engine writes the CPU's text on a GPU", "[cuda][quic
     CHECK(value_of(cpu->load(file.options("cpu"))).device.starts_with("CPU"));
     CHECK(on_gpu.tokens == continue_text(*cpu, 4).tokens);
     CHECK(on_gpu.tokens.size() == 4);
+    // Drawn from the best logits, which are all that comes from the device.
+    CHECK(continue_text(*gpu, 8, 1.5f).tokens == continue_text(*cpu, 8, 1.5f).tokens);
     gpu->unload();
     CHECK(FakeDriver::counts().num_live_allocations == 0);
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sampling/sampler.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -85,6 +88,54 @@ TEST_CASE("Sampler: the seed decides, and is drawn and told when absent", "[samp
     Sampler repeated = make_sampler(options, logits.size());
     for (int i = 0; i < 50; ++i)
         REQUIRE(first.sample(logits).value() == repeated.sample(logits).value());
+}
+
+TEST_CASE("Sampler: so many best logits decide as it says", "[sampling][quick]") {
+    constexpr uint32_t kNumVocab = 600;
+    SamplingOptions options = plain_options();
+    CHECK(make_sampler(options, kNumVocab).num_best() == 0);
+    options.top_k = 7;
+    CHECK(make_sampler(options, kNumVocab).num_best() == 7);
+    options.repeat_penalty = 1.3f;  // Of 64 tokens.
+    CHECK(make_sampler(options, kNumVocab).num_best() == 71);
+    options.presence_penalty = -0.1f;  // Raises logits.
+    CHECK(make_sampler(options, kNumVocab).num_best() == 0);
+    options.presence_penalty = 0.0f;
+    options.logit_bias = {{3, 1.0f}};
+    CHECK(make_sampler(options, kNumVocab).num_best() == 0);
+    options.logit_bias.clear();
+    options.mirostat = 2;
+    CHECK(make_sampler(options, kNumVocab).num_best() == 0);
+    options.mirostat = 0;
+    options.temperature = 0;
+    CHECK(make_sampler(options, kNumVocab).num_best() == 65);
+    options.dry_multiplier = 1.0f;
+    options.dry_breakers.clear();
+    CHECK(make_sampler(options, kNumVocab).num_best() == 0);
+
+    // Text by text the same, whether the rest is there or not.
+    for (const float temperature : {0.0f, 0.9f}) {
+        SamplingOptions usual;
+        usual.temperature = temperature;
+        usual.repeat_penalty = 1.5f;
+        usual.top_k = 5;
+        usual.seed = 3;
+        Sampler whole = make_sampler(usual, kNumVocab), few = make_sampler(usual, kNumVocab);
+        for (size_t i = 0; i < 200; ++i) {
+            std::vector<float> logits(kNumVocab);
+            for (size_t id = 0; id < kNumVocab; ++id)
+                logits[id] = 0.01f * static_cast<float>((id * 37 + 11 * (i % 3)) % 601) - 3.0f;
+            const TokenId expected = whole.sample(logits).value();
+            std::vector<float> sorted = logits;
+            std::sort(sorted.begin(), sorted.end(), std::greater<>());
+            for (float& logit : logits)
+                if (logit < sorted[few.num_best() - 1])
+                    logit = -std::numeric_limits<float>::infinity();
+            REQUIRE(few.sample(logits).value() == expected);
+            whole.accept(expected);
+            few.accept(expected);
+        }
+    }
 }
 
 TEST_CASE("Sampler: each step keeps the tokens it should", "[sampling][quick]") {

@@ -152,6 +152,7 @@ class GpuBackend final : public Backend {
         own.num_tokens = static_cast<uint32_t>(step.tokens.size());
         own.num_sequences = static_cast<uint32_t>(sequences_.size());
         own.num_logit_rows = static_cast<uint32_t>(step.logit_rows.size());
+        own.num_best = step.num_best;
         own.context = const_cast<Step*>(&step);
         own.is_stopped = [](void* context) {
             return static_cast<const Step*>(context)->stop.stop_requested() ? 1 : 0;

@@ -10,7 +10,7 @@
 namespace hokku {
 
 /// Grows with every change of anything here; both sides must have the same.
-inline constexpr uint32_t kPluginVersion = 1;
+inline constexpr uint32_t kPluginVersion = 2;
 
 /// Name of the one function that a plug-in exports: PluginEntry.
 inline constexpr char kPluginEntryName[] = "hokku_plugin_entry";
@@ -59,6 +59,7 @@ struct PluginStep {
     const PluginSequence* sequences;
     const uint32_t* logit_rows;
     uint32_t num_tokens, num_sequences, num_logit_rows;
+    uint32_t num_best;
     uint32_t has_stages;  ///< Of a trace.
     void* context;        ///< For the functions.
     /// Null: no trace.
