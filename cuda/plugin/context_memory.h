@@ -10,6 +10,7 @@
 #include "model/model_spec.h"
 #include "plugin/gpu.h"
 #include "plugin/gpu_buffers.h"
+#include "plugin/gpu_persistent.h"
 #include "plugin/gpu_weights.h"
 #include "plugin/kv_memory.h"
 
@@ -29,6 +30,7 @@ struct ContextMemory {
     StepInput host_inputs[kNumInputs];  ///< ... and where they are put together.
     size_t input_bytes[kNumInputs] = {};
     std::vector<float*> rope_tables;
+    PersistentProgram programs[2];  ///< Without and with the head; empty: graphs do without.
 
     /// Errors : out_of_memory, device.
     static Result<ContextMemory> create(const Gpu& gpu, const ModelSpec& spec,

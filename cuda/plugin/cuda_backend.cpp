@@ -15,7 +15,7 @@ namespace hokku::cuda {
 
 Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
     const Gpu& gpu, const Model& model, const BackendOptions& options,
-    const std::function<Result<void>(double)>& report) {
+    const std::function<Result<void>(double)>& report, const CudaOptions& own) {
     HOKKU_CHECK(check_cuda_features(model.spec()));
     if (options.exact) {
         return Error{ErrorCode::unsupported, "the exact mode is the CPU's", "GPU", ""};
@@ -29,6 +29,7 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
                      "CUDA backend", "at least one of each"};
     }
     std::unique_ptr<CudaBackend> backend(new CudaBackend(gpu, model, options));
+    backend->own_options_ = own;
     HOKKU_CHECK(backend->start(report));
     return backend;
 }
@@ -93,8 +94,27 @@ Result<void> CudaBackend::use_context(ContextMemory context) {
 
 // ---- graphs ------------------------------------------------------------------------------------
 
+GpuStep CudaBackend::bucket_step(uint32_t bucket, HeadOutput head) const {
+    return {.rows = {.count = 1u << bucket},
+            .input = context_.inputs[bucket],
+            .buffers = buffers_,
+            .kv = kv_,
+            .head = head};
+}
+
+Result<void> CudaBackend::make_programs() {
+    if (!own_options_.is_persistent) return {};
+    for (const HeadOutput head : {HeadOutput::none, HeadOutput::all}) {
+        HOKKU_TRY(context_.programs[head == HeadOutput::none ? 0 : 1],
+                  forward_->make_program(bucket_step(0, head)));
+    }
+    if (context_.programs[1]) info_.kernels += ", one launch for a token";
+    return {};
+}
+
 Result<void> CudaBackend::capture_graphs() {
     buffers_.rope_tables = context_.rope_tables;
+    HOKKU_CHECK(make_programs());
     for (uint32_t bucket = 0; bucket < kNumBuckets; ++bucket) {
         for (const HeadOutput head : {HeadOutput::none, HeadOutput::all, HeadOutput::best}) {
             HOKKU_TRY(const Graph graph, capture(bucket, head));
@@ -110,11 +130,10 @@ Result<CudaBackend::Graph> CudaBackend::capture(uint32_t bucket, HeadOutput head
                            "cuStreamBeginCapture_v2"));
     Result<void> issued = context_.copy_bucket(gpu_, bucket);
     if (issued.ok()) {
-        issued = forward_->issue({.rows = {.count = 1u << bucket},
-                                  .input = context_.inputs[bucket],
-                                  .buffers = buffers_,
-                                  .kv = kv_,
-                                  .head = head});
+        const GpuStep step = bucket_step(bucket, head);
+        const PersistentProgram& program = context_.programs[head == HeadOutput::none ? 0 : 1];
+        issued =
+            bucket == 0 && program ? forward_->issue_program(step, program) : forward_->issue(step);
     }
     GraphHandle handle = nullptr;
     const DriverResult ended = api.stream_end_capture(gpu_.stream(), &handle);

@@ -28,6 +28,12 @@ struct StopCheck {
     const void* context = nullptr;
 };
 
+/// What is the device's own affair.
+struct CudaOptions {
+    /// One row is one cooperative launch where the kernel does all of its operations.
+    bool is_persistent = false;
+};
+
 class CudaBackend final : public Backend {
   public:
     /// `gpu` and `model` must outlive it. `report` gets the share of the weights that are there.
@@ -35,7 +41,7 @@ class CudaBackend final : public Backend {
     /// Errors : unsupported, bad_argument, out_of_memory, device; what `report` returns.
     static Result<std::unique_ptr<CudaBackend>> create(
         const Gpu& gpu, const Model& model, const BackendOptions& options,
-        const std::function<Result<void>(double)>& report);
+        const std::function<Result<void>(double)>& report, const CudaOptions& own = {});
     ~CudaBackend() override;
 
     Result<std::span<const float>> run(const Step& step) override { return run(step, {}); }
@@ -63,6 +69,8 @@ class CudaBackend final : public Backend {
     Result<void> start(const std::function<Result<void>(double)>& report);
     /// Takes the place of what there is.
     Result<void> use_context(ContextMemory context);
+    Result<void> make_programs();
+    [[nodiscard]] GpuStep bucket_step(uint32_t bucket, HeadOutput head) const;
     Result<void> capture_graphs();
     void destroy_graphs(std::vector<Graph>& graphs) const;
     Result<Graph> capture(uint32_t bucket, HeadOutput head);
@@ -88,6 +96,7 @@ class CudaBackend final : public Backend {
     const Gpu& gpu_;
     const Model& model_;
     BackendOptions options_;
+    CudaOptions own_options_;
     GpuMemory weight_memory_, buffer_memory_;
     GpuWeights weights_;
     GpuBuffers buffers_;

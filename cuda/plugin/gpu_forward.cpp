@@ -79,6 +79,34 @@ Result<void> GpuForward::issue(const GpuStep& step) {
     return launcher_.finish();
 }
 
+Result<PersistentProgram> GpuForward::make_program(GpuStep step) {
+    if (step.head == HeadOutput::best) step.head = HeadOutput::all;  // The rest is launched behind.
+    PersistentRecorder recorder;
+    launcher_.record_to(&recorder);
+    auto issued = issue(step);
+    launcher_.record_to(nullptr);
+    HOKKU_CHECK(std::move(issued));
+    if (!recorder.is_complete()) return PersistentProgram();
+    persistent_step_ = gpu_.find_function("persistent_step");
+    if (persistent_step_ == nullptr) return PersistentProgram();
+    int32_t blocks = 0;
+    HOKKU_CHECK(
+        gpu_.check(gpu_.api().max_active_blocks(&blocks, persistent_step_, kPersistentThreads, 0),
+                   "cuOccupancyMaxActiveBlocksPerMultiprocessor"));
+    persistent_blocks_ = static_cast<uint32_t>(std::max(blocks, 0)) * gpu_.num_multiprocessors();
+    if (persistent_blocks_ == 0) return PersistentProgram();
+    return recorder.upload(gpu_);
+}
+
+Result<void> GpuForward::issue_program(const GpuStep& step, const PersistentProgram& program) {
+    launcher_.launch(
+        persistent_step_,
+        {.grid_x = persistent_blocks_, .num_threads = kPersistentThreads, .is_cooperative = true},
+        program.params);
+    if (step.head == HeadOutput::best) select_best(step, 1);
+    return launcher_.finish();
+}
+
 Result<void> GpuForward::issue_head(const GpuStep& step, uint32_t first, uint32_t count) {
     const GpuMatrix* users[] = {&weights_.head};
     QuantizedVectors out = vectors_for(step, step.buffers.normed, spec_.dim, users);

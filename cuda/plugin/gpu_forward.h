@@ -71,6 +71,10 @@ class GpuForward {
     /// places.
     Result<void> issue_head(const GpuStep& step, uint32_t first, uint32_t count);
 
+    /// The step of one row for issue_program(); empty where the kernel does not do all of it.
+    Result<PersistentProgram> make_program(GpuStep step);
+    Result<void> issue_program(const GpuStep& step, const PersistentProgram& program);
+
   private:
     /// Where a product goes.
     struct Output {
@@ -154,7 +158,8 @@ class GpuForward {
     FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, rope_append_ = nullptr,
                    attention_combine_ = nullptr, activate_quantize_ = nullptr,
                    quantize_rows_ = nullptr, route_experts_ = nullptr, sort_experts_ = nullptr,
-                   combine_experts_ = nullptr, top_k_ = nullptr;
+                   combine_experts_ = nullptr, top_k_ = nullptr, persistent_step_ = nullptr;
+    uint32_t persistent_blocks_ = 0;         ///< That are resident.
     std::vector<FunctionHandle> attention_;  ///< For 1 to 8 heads.
     std::vector<FunctionHandle> flash_;      ///< For heads of up to 64, 128, 256; or none.
 };

@@ -7,13 +7,10 @@
 #include <vector>
 
 #include "plugin/gpu.h"
+#include "plugin/gpu_persistent.h"
+#include "plugin/launch_size.h"
 
 namespace hokku::cuda {
-
-struct LaunchSize {
-    uint32_t grid_x = 1, grid_y = 1, grid_z = 1, num_threads = 32, shared_bytes = 0;
-    bool is_cooperative = false;
-};
 
 class GpuLauncher {
   public:
@@ -21,8 +18,14 @@ class GpuLauncher {
 
     template <class Params>
     void launch(FunctionHandle function, const LaunchSize& size, const Params& params) {
-        launch_bytes(function, size, &params);
+        if (recorder_ != nullptr) {
+            recorder_->record(size, params);
+        } else {
+            launch_bytes(function, size, &params);
+        }
     }
+    /// From now on launches are noted down there instead; null: they are done.
+    void record_to(PersistentRecorder* recorder) { recorder_ = recorder; }
     /// Waits, and copies n values to the host; zeros after an error.
     std::vector<float> download(const float* values, size_t n);
     void fail(DriverResult result, const char* call);
@@ -34,6 +37,7 @@ class GpuLauncher {
     void launch_bytes(FunctionHandle function, const LaunchSize& size, const void* params);
 
     const Gpu& gpu_;
+    PersistentRecorder* recorder_ = nullptr;
     DriverResult status_ = DriverResult::success;  ///< Of the first call that failed.
     const char* failed_call_ = "";
 };

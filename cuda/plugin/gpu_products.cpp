@@ -45,7 +45,9 @@ void GpuForward::multiply(const GpuStep& step, const GpuMatrix& matrix, const Qu
 
 LaunchSize GpuForward::gemv_size(const GpuMatrix& matrix) {
     const uint32_t rows_of_block = 8 / matrix.warps_per_row * (matrix.is_float ? 1 : 2);
-    return {.grid_x = ceil_div(matrix.rows, rows_of_block), .num_threads = 256};
+    return {.grid_x = ceil_div(matrix.rows, rows_of_block),
+            .num_threads = 256,
+            .format = matrix.persistent_format};
 }
 
 GemvParams GpuForward::gemv_params(const GpuMatrix& matrix, const QuantizedVectors& x,
@@ -135,7 +137,9 @@ QuantizedVectors GpuForward::activate_products(const GpuStep& step, uint32_t ind
     const QuantizedVectors out = vectors_for(step, buffers.activated, hidden, user);
     if (layer.has_fused_gate && !step.rows.is_prefill()) {
         launcher_.launch(layer.gated_kernels[bucket_of(step.rows.count)],
-                         {.grid_x = ceil_div(hidden, kGroup), .num_threads = 256},
+                         {.grid_x = ceil_div(hidden, kGroup),
+                          .num_threads = 256,
+                          .format = layer.gate.persistent_format},
                          GatedGemvParams{layer.gate.planes, layer.up.planes, input, layer.gate.bias,
                                          layer.up.bias, out, activation_of(spec.activation)});
         return out;

@@ -27,6 +27,23 @@ std::string kernel_type_name(TensorType type) {
     }
 }
 
+uint32_t persistent_format(TensorType type) {
+    switch (type) {
+        case TensorType::q4_k:
+            return kPersistentQ4K;
+        case TensorType::q6_k:
+            return kPersistentQ6K;
+        case TensorType::q8_0:
+            return kPersistentQ8_0;
+        case TensorType::q4_0:
+            return kPersistentQ4_0;
+        case TensorType::q5_0:
+            return kPersistentQ5_0;
+        default:
+            return kNoPersistentFormat;
+    }
+}
+
 class WeightPlanner {
   public:
     WeightPlanner(const Model& model, const Gpu& gpu, DevicePointer base)
@@ -243,6 +260,7 @@ class WeightPlanner {
         matrix.gemm = gpu_.find_function("gemm_" + name);
         if (matrix.gemm == nullptr) return no_kernel(matrix.type);
         if (!has_every_kernel(matrix.type)) return {};
+        matrix.persistent_format = persistent_format(matrix.type);
         matrix.qkv = gpu_.find_function("qkv_" + name);
         matrix.gemv_norm = gpu_.find_function("gemv_norm_" + name);
         return {};

@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "plugin/gpu.h"
 #include "plugin/gpu_buffers.h"
+#include "plugin/launch_size.h"
 
 namespace hokku::cuda {
 
@@ -39,6 +40,7 @@ struct GpuMatrix {
     const float* bias = nullptr;
     uint32_t warps_per_row = 1;
     std::array<FunctionHandle, kNumBuckets> kernels = {};
+    uint32_t persistent_format = kNoPersistentFormat;
     FunctionHandle gemm = nullptr;                      ///< Of one that is quantised.
     FunctionHandle qkv = nullptr, gemv_norm = nullptr;  ///< Fused ones, or null.
     explicit operator bool() const { return rows > 0; }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/try.h"
 #include "gguf/gguf_view.h"
 #include "hokku/paths.h"
@@ -149,7 +150,9 @@ int32_t start(PluginModel* model, const PluginOptions* options, void* context,
         if (report == nullptr || report(context, share) == 0) return {};
         return Error{ErrorCode::cancelled, "the load was cancelled", "", ""};
     };
-    auto backend = CudaBackend::create(*model->gpu, *model->model, wanted, on_share);
+    // Until it has been measured on cards: docs/gpu.md.
+    const CudaOptions own{.is_persistent = environment_path("HOKKU_CUDA_PERSISTENT") == "1"};
+    auto backend = CudaBackend::create(*model->gpu, *model->model, wanted, on_share, own);
     if (!backend.ok()) return answer(backend.error(), error);
     model->backend = std::move(backend).value();
     return 0;

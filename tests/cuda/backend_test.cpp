@@ -362,6 +362,27 @@ TEST_CASE("CUDA backend: a layer is at most seven launches for a token", "[cuda]
     CHECK(launches_of(*runner, counted(1)) == 1 + 6 + 7 + 1);
 }
 
+TEST_CASE("CUDA backend: a token is one cooperative launch where that is wanted", "[cuda]") {
+    const MixedModel model;
+    const ModelRunner::Options options{.context_tokens = 128, .kv_type = KvType::f16};
+    const auto plain = gpu_or_fail(model.path, options);
+    const auto persistent = value_of(open_on_gpu(model.path, options, {.is_persistent = true}));
+    CHECK(persistent->backend().info().kernels.ends_with("one launch for a token"));
+    const std::vector<int32_t> tokens = counted(12);
+    // Sums in another order, as blocks are smaller.
+    CHECK(relative_error(value_of(persistent->evaluate(tokens, 1)),
+                         value_of(plain->evaluate(tokens, 1))) < 1e-3);
+    CHECK(value_of(persistent->greedy(tokens, 6)) == value_of(plain->greedy(tokens, 6)));
+    if (is_test_gpu_emulated()) CHECK(launches_of(*persistent, counted(1)) == 1);
+    REQUIRE(persistent->backend().grow_kv(5).ok());
+    REQUIRE(plain->backend().grow_kv(5).ok());
+    CHECK(value_of(persistent->greedy(tokens, 3)) == value_of(plain->greedy(tokens, 3)));
+    // The kernel does no float32 weights: as if it were not wanted.
+    const auto other = value_of(open_on_gpu(tiny_model(), options, {.is_persistent = true}));
+    CHECK(other->backend().info().kernels.find("one launch") == std::string::npos);
+    value_of(other->append(counted(1)));
+}
+
 namespace {
 
 void check_best_logits(uint32_t num_vocab) {

@@ -55,15 +55,18 @@ bool is_test_gpu_emulated() {
 }
 
 Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& path,
-                                                 const ModelRunner::Options& options) {
+                                                 const ModelRunner::Options& options,
+                                                 const cuda::CudaOptions& own_options) {
     HOKKU_TRY(const cuda::Gpu* gpu, test_gpu());
-    const auto make = [gpu](const Model& model,
-                            const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
+    const auto make = [gpu, own_options](
+                          const Model& model,
+                          const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
         BackendOptions own = wanted;
         own.exact = false;
         own.num_ranks = 1;
-        HOKKU_TRY(auto backend, cuda::CudaBackend::create(*gpu, model, own,
-                                                          [](double) { return Result<void>(); }));
+        HOKKU_TRY(auto backend,
+                  cuda::CudaBackend::create(
+                      *gpu, model, own, [](double) { return Result<void>(); }, own_options));
         return std::unique_ptr<Backend>(std::move(backend));
     };
     return ModelRunner::open(path, options, make);

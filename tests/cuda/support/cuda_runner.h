@@ -18,6 +18,7 @@ bool is_test_gpu_emulated();
 
 /// ModelRunner::Options count but for exact, threads and ranks.
 Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& path,
-                                                 const ModelRunner::Options& options = {});
+                                                 const ModelRunner::Options& options = {},
+                                                 const cuda::CudaOptions& own = {});
 
 }  // namespace hokku::testing
