@@ -121,8 +121,10 @@ void HeaderBar::retranslate() {
     m_badge->setText(m_model ? deviceText(m_model->device) : QString());
     m_badge->setShortText(m_badge->text().section(QLatin1Char(' '), 0, 0));
     QString help = tr("Where the model runs, with which instructions and how many threads");
-    if (m_model && !m_model->device_note.empty())
-        help += QLatin1Char('\n') + QString::fromStdString(m_model->device_note);
+    const bool hasNote = m_model && !m_model->device_note.empty();
+    const QString note = hasNote ? deviceNoteText(m_model->device_note) : QString();
+    if (hasNote) help += QLatin1Char('\n') + note;
+    m_badge->setAccessibleDescription(note);
     m_badge->setToolTip(m_model ? m_badge->text() + QLatin1Char('\n') + help : help);
     m_badge->setAccessibleName(m_model ? tr("Device: %1").arg(m_badge->text()) : QString());
     m_modelName = m_isLoading ? tr("Loading…") : tr("Choose a model");

@@ -84,7 +84,9 @@ void MainWindow::build() {
     setCentralWidget(m_splitter);
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+    m_chatPage->save();
+}
 
 /// Says which model there is, or that it is on its way.
 void MainWindow::showModel() {
@@ -163,7 +165,15 @@ void MainWindow::newChat(bool isTemporary) {
             store = m_temporary.get();
         }
     }
-    m_chatPage->open(*store, 0);
+    const QString key = QStringLiteral("new_draft");
+    Settings& settings = m_parts.settings;
+    if (m_temporary) {
+        m_chatPage->openNew(*store, {}, nullptr);
+    } else {
+        m_chatPage->openNew(
+            *store, settings.value(key).toString(),
+            [&settings, key](const QString& text) { settings.setValue(key, text); });
+    }
     m_presetControl->applyToChat();
     offerModel(m_presetControl->current().modelPath);
     m_sidebar->setCurrentChat(0);

@@ -19,8 +19,8 @@
 namespace hokku::desktop {
 
 namespace {
-/// After the last key: then the draft is stored and its tokens are counted.
-constexpr int kDraftDelayMs = 300;
+/// After the last key or scroll: then the draft and the place are stored, and tokens are counted.
+constexpr int kSaveDelayMs = 300;
 }  // namespace
 
 ChatPage::ChatPage(ChatSession& session, QWidget* parent)
@@ -31,7 +31,7 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
       m_presetButton(new PresetButton),
       m_notice(new NoticeBar(this)),
       m_announcer(new Announcer(this)),
-      m_draftTimer(new QTimer(this)),
+      m_saveTimer(new QTimer(this)),
       m_budgetTimer(new QTimer(this)) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(2 * kGrid, 0, 2 * kGrid, 2 * kGrid);
@@ -48,14 +48,14 @@ ChatPage::ChatPage(ChatSession& session, QWidget* parent)
 
     connect(m_notice, &NoticeBar::focusReleased, m_composer, &Composer::focusEdit);
     m_composer->addControl(m_presetButton);
-    m_draftTimer->setSingleShot(true);
-    m_draftTimer->setInterval(kDraftDelayMs);
-    connect(m_draftTimer, &QTimer::timeout, this, &ChatPage::saveDraft);
+    m_saveTimer->setSingleShot(true);
+    m_saveTimer->setInterval(kSaveDelayMs);
+    connect(m_saveTimer, &QTimer::timeout, this, &ChatPage::save);
     m_budgetTimer->setSingleShot(true);
     m_budgetTimer->setInterval(0);
     connect(m_budgetTimer, &QTimer::timeout, this,
             [this] { m_session.updateBudget(m_composer->text()); });
-    connect(m_composer, &Composer::textChanged, this, [this] { m_draftTimer->start(); });
+    connect(m_composer, &Composer::textChanged, this, [this] { m_saveTimer->start(); });
     connect(m_composer, &Composer::sendRequested, this, [this](const QString& text) {
         if (m_edited != 0) {
             const MessageId id = std::exchange(m_edited, 0);
@@ -87,6 +87,10 @@ void ChatPage::connectSession() {
         m_view->setTurns(m_session.turns());
         m_budgetTimer->start();
     });
+    connect(&m_session, &ChatSession::chatCreated, this, [this] {
+        if (m_keepDraft) m_keepDraft({});
+        m_keepDraft = nullptr;
+    });
     connect(&m_session, &ChatSession::turnAppended, m_view, &ChatView::appendTurn);
     connect(&m_session, &ChatSession::turnChanged, m_view, &ChatView::updateTurn);
     connect(&m_session, &ChatSession::textStreamed, m_view, &ChatView::streamText);
@@ -114,6 +118,7 @@ void ChatPage::connectSession() {
 }
 
 void ChatPage::connectView() {
+    connect(m_view, &ChatView::scrolled, m_saveTimer, qOverload<>(&QTimer::start));
     connect(m_view, &ChatView::copyRequested, this, [this](MessageId id) {
         QGuiApplication::clipboard()->setText(m_session.turn(id).content);
     });
@@ -127,15 +132,29 @@ void ChatPage::connectView() {
 }
 
 void ChatPage::open(ChatStore& store, ChatId id) {
-    saveDraft();
+    save();
+    m_keepDraft = nullptr;
     m_edited = 0;
     m_notice->dismiss();
-    m_session.setScrollPosition(m_view->scrollPosition());
     m_session.open(store, id);
     m_composer->setText(m_session.record().draft);
-    m_draftTimer->stop();
     m_view->setScrollPosition(m_session.record().scrollPosition);
+    m_saveTimer->stop();
     m_composer->focusEdit();
+}
+
+void ChatPage::openNew(ChatStore& store, const QString& draft, const KeepDraft& keep) {
+    open(store, 0);
+    m_composer->setText(draft);
+    m_keepDraft = keep;
+}
+
+void ChatPage::save() {
+    m_budgetTimer->start();
+    m_session.setScrollPosition(m_view->scrollPosition());
+    if (m_edited != 0) return;
+    m_session.setDraft(m_composer->text());
+    if (m_session.chat() == 0 && m_keepDraft) m_keepDraft(m_composer->text());
 }
 
 void ChatPage::setReady(bool isReady, const QString& reason) {
@@ -194,11 +213,6 @@ void ChatPage::beginEdit(MessageId id) {
 void ChatPage::endEdit() {
     m_composer->setText(std::exchange(m_draftBeforeEdit, {}));
     m_notice->hide();
-}
-
-void ChatPage::saveDraft() {
-    if (m_edited == 0) m_session.setDraft(m_composer->text());
-    m_budgetTimer->start();
 }
 
 void ChatPage::offerOverflow(const QString& whyNotGrown) {

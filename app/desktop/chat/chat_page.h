@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QWidget>
+#include <functional>
 
 #include "chat/chat_session.h"
 #include "chat/notice_bar.h"
@@ -23,7 +24,14 @@ class ChatPage : public QWidget {
   public:
     explicit ChatPage(ChatSession& session, QWidget* parent = nullptr);
 
+    using KeepDraft = std::function<void(const QString&)>;
+
     void open(ChatStore& store, ChatId id);
+    /// A new chat with what was written for it before; `keep` is told what is written, as there is
+    /// no chat yet that could hold it. Empty: it is not kept.
+    void openNew(ChatStore& store, const QString& draft, const KeepDraft& keep);
+    /// The draft and the place in the conversation: a moment after each change, and at the end.
+    void save();
     void setReady(bool isReady, const QString& reason);
     /// The starter model says in one line that there are larger ones.
     void setIsStarterModel(bool isStarter);
@@ -46,7 +54,6 @@ class ChatPage : public QWidget {
     void connectView();
     void beginEdit(MessageId id);
     void endEdit();
-    void saveDraft();
     void offerOverflow(const QString& whyNotGrown);
     void retranslate();
     void writeStatus();
@@ -57,11 +64,12 @@ class ChatPage : public QWidget {
     PresetButton* m_presetButton;
     NoticeBar* m_notice;
     Announcer* m_announcer;
-    QTimer* m_draftTimer;
+    QTimer* m_saveTimer;
     QTimer* m_budgetTimer;  ///< Whatever changes at once, the tokens are counted once.
     bool m_isStarterModel = false;
     MessageId m_edited = 0;
     QString m_draftBeforeEdit;
+    KeepDraft m_keepDraft;                   ///< Of a new chat.
     quint32 m_numRead = 0, m_numToRead = 0;  ///< Of the prompt; none to read: not known yet.
 };
 

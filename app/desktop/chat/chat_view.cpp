@@ -151,7 +151,6 @@ void ChatView::Private::updateParts() {
 }
 
 void ChatView::Private::scrolled() {
-    if (isChanging) return;
     const QScrollBar* bar = browser->verticalScrollBar();
     isFollowing = bar->value() >= bar->maximum() - kBottomSlack;
     wantedPosition = -1;
@@ -174,8 +173,11 @@ ChatView::ChatView(QWidget* parent) : QWidget(parent), m_private(new Private(*th
     d.resizeTimer.setInterval(kResizeDelayMs);
     connect(&d.layoutTimer, &QTimer::timeout, this, [this] { m_private->layoutStreamed(); });
     connect(&d.resizeTimer, &QTimer::timeout, this, [this] { m_private->updateWidth(); });
-    connect(d.browser->verticalScrollBar(), &QScrollBar::valueChanged, this,
-            [this] { m_private->scrolled(); });
+    connect(d.browser->verticalScrollBar(), &QScrollBar::valueChanged, this, [this] {
+        if (m_private->isChanging) return;
+        m_private->scrolled();
+        emit scrolled();
+    });
     // Long texts are laid out in steps; the end moves on while they are.
     connect(d.browser->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this] {
         if (!m_private->isChanging) m_private->change([] {});

@@ -46,6 +46,7 @@ class ChatView : public QWidget {
     [[nodiscard]] QString selectedText(bool asMarkdown) const;
 
   signals:
+    void scrolled();  ///< By the person.
     void copyRequested(hokku::desktop::MessageId id);
     void editRequested(hokku::desktop::MessageId id);
     void regenerateRequested(hokku::desktop::MessageId id);

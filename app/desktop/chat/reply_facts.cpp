@@ -51,7 +51,7 @@ bool ReplyFacts::isCut() const {
 QString ReplyFacts::details() const {
     if (reason.isEmpty()) return {};
     const QLocale locale;
-    QStringList parts{Words::tr("%n tokens", nullptr, static_cast<int>(numTokens))};
+    QStringList parts{Words::tr("%Ln tokens", nullptr, static_cast<int>(numTokens))};
     if (tokensPerSecond > 0)
         parts.append(Words::tr("%1 tok/s").arg(locale.toString(tokensPerSecond, 'f', 1)));
     parts.append(

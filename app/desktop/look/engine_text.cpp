@@ -138,6 +138,22 @@ QString deviceText(const std::string& device) {
            Words::tr("%n threads", "of a processor", match.captured(1).toInt());
 }
 
+QString deviceNoteText(const std::string& note) {
+    static constexpr std::pair<const char*, const char*> kReasons[] = {
+        {"GPUs are switched off",
+         QT_TRANSLATE_NOOP("hokku::desktop::EngineText", "GPUs are switched off (HOKKU_CUDA)")},
+        {"the plug-in for NVIDIA GPUs is not installed",
+         QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                           "the part of Hokku for NVIDIA GPUs is not installed")},
+        {"the plug-in for GPUs is of another version",
+         QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                           "the part of Hokku for GPUs is of another version")}};
+    QString reason = QString::fromStdString(note);
+    for (const auto& [sign, words] : kReasons)
+        if (note.find(sign) != std::string::npos) reason = Words::tr(words);
+    return Words::tr("Not on a GPU: %1").arg(reason);
+}
+
 QString warningText(const std::string& text) {
     // Numbers that stand alone become places, so that a sentence is known whatever they are.
     static const QRegularExpression number(QStringLiteral("(?<![\\w.])\\d+(?![\\w.])"));

@@ -16,5 +16,7 @@ QString errorText(const Error& error);
 QString warningText(const std::string& text);
 /// "CPU avx512, 2 threads".
 QString deviceText(const std::string& device);
+/// Why the model is not on a GPU.
+QString deviceNoteText(const std::string& note);
 
 }  // namespace hokku::desktop

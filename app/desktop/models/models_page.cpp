@@ -344,7 +344,7 @@ QWidget* ModelsPage::Private::makeCard(const ModelEntry& entry) {
                          [this, path = entry.path] { emit self->modelChosen(path); });
         buttons->addWidget(use, 0, Qt::AlignTop);
     }
-    if (entry.path.startsWith(folders.models)) {
+    if (entry.path.startsWith(folders.models + QLatin1Char('/'))) {
         auto* erase = new QPushButton(tr("Delete"));
         erase->setAccessibleName(tr("Delete %1").arg(entry.name));
         QObject::connect(erase, &QPushButton::clicked, self, [this, entry] { remove(entry); });

@@ -484,6 +484,22 @@
         <source>There is not enough memory for it: close other programs, or take a smaller model or a shorter context</source>
         <translation>Dafür reicht der Speicher nicht: Abhilfe schaffen weniger offene Programme, ein kleineres Modell oder ein kürzerer Kontext</translation>
     </message>
+    <message>
+        <source>GPUs are switched off (HOKKU_CUDA)</source>
+        <translation>GPUs sind abgeschaltet (HOKKU_CUDA)</translation>
+    </message>
+    <message>
+        <source>the part of Hokku for NVIDIA GPUs is not installed</source>
+        <translation>der Teil von Hokku für NVIDIA-GPUs ist nicht installiert</translation>
+    </message>
+    <message>
+        <source>the part of Hokku for GPUs is of another version</source>
+        <translation>der Teil von Hokku für GPUs hat eine andere Version</translation>
+    </message>
+    <message>
+        <source>Not on a GPU: %1</source>
+        <translation>Nicht auf einer GPU: %1</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::Exchange</name>
@@ -1010,10 +1026,10 @@
         <translation>angehalten</translation>
     </message>
     <message numerus="yes">
-        <source>%n tokens</source>
+        <source>%Ln tokens</source>
         <translation>
-            <numerusform>%n Token</numerusform>
-            <numerusform>%n Token</numerusform>
+            <numerusform>%Ln Token</numerusform>
+            <numerusform>%Ln Token</numerusform>
         </translation>
     </message>
     <message>

@@ -35,10 +35,10 @@
 <context>
     <name>hokku::desktop::ReplyDetails</name>
     <message numerus="yes">
-        <source>%n tokens</source>
+        <source>%Ln tokens</source>
         <translation>
-            <numerusform>%n token</numerusform>
-            <numerusform>%n tokens</numerusform>
+            <numerusform>%Ln token</numerusform>
+            <numerusform>%Ln tokens</numerusform>
         </translation>
     </message>
 </context>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chat/transcript_document.h"
 
+#include <QAbstractTextDocumentLayout>
 #include <QTextBlock>
 #include <QTextTable>
 
@@ -264,4 +265,32 @@ TEST_CASE("TranscriptDocument: thoughts are folded and tell their time", "[gui][
     f.transcript.toggleThought(1);
     CHECK_FALSE(f.document.toPlainText().contains(text("Secret")));
     CHECK(f.document.toPlainText().contains(text("Answer")));
+}
+
+TEST_CASE("TranscriptDocument: while a reply streams only its tail is written again",
+          "[gui][quick]") {
+    Fixture f;
+    QString old;
+    for (int i = 0; i < 300; ++i) old += QStringLiteral("Paragraph %1 of the reply.\n\n").arg(i);
+    f.transcript.setTurns({turn(1, "user", text("Question")), turn(2, "assistant", old),
+                           turn(3, "user", text("More")),
+                           turn(4, "assistant", old, MessageState::streaming)});
+    f.document.documentLayout();  // without one nobody is told of changes
+    int farthest = 0, most = 0;   // characters before the end, and at a time
+    QObject::connect(&f.document, &QTextDocument::contentsChange, &f.document,
+                     [&](int position, int removed, int added) {
+                         farthest = qMax(farthest, f.document.characterCount() - position);
+                         most = qMax(most, qMax(removed, added));
+                     });
+    for (int i = 0; i < 100; ++i) {
+        f.transcript.streamText(QStringLiteral("word %1 and more%2")
+                                    .arg(i)
+                                    .arg(i % 10 == 9 ? QStringLiteral(".\n\n") : QString()));
+        f.transcript.layout();
+    }
+    // A paragraph of ten pieces, its tail and what closes it.
+    CHECK(farthest > 0);
+    CHECK(farthest < 500);
+    CHECK(most < 500);
+    CHECK(f.document.characterCount() > 15'000);
 }

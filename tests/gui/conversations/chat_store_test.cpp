@@ -161,6 +161,23 @@ TEST_CASE("ChatStore: finds words by their beginning, phrases and CJK", "[gui][q
     CHECK(store->chats()->size() == 1);
 }
 
+TEST_CASE("ChatStore: what is found is shown with the words around it", "[gui][quick]") {
+    auto store = openStore({});
+    const ChatId chat = addChat(*store, QStringLiteral("Of animals"));
+    QString longText = QStringLiteral("rain ").repeated(200);
+    longText += QStringLiteral("then a frog jumps into the pond ") + longText;
+    const MessageId message = addMessage(*store, chat, 0, kAssistant, longText);
+    const auto hits = store->search(QStringLiteral("frog"));
+    REQUIRE(hits.ok());
+    REQUIRE(hits->size() == 1);
+    const SearchHit& hit = hits->first();
+    CHECK(hit.chat == chat);
+    CHECK(hit.message == message);
+    CHECK(hit.title == QStringLiteral("Of animals"));
+    CHECK(hit.snippet.contains(QStringLiteral("a \uE000frog\uE001 jumps")));
+    CHECK(hit.snippet.size() < 300);
+}
+
 TEST_CASE("ChatStore: rows that make no sense do not keep the rest from opening", "[gui][quick]") {
     const Scratch scratch;
     ChatId chat = 0;

@@ -78,3 +78,40 @@ TEST_CASE("Theme: contrast is computed as WCAG does", "[gui][quick]") {
     CHECK(contrast(QColor(0x77, 0x77, 0x77), Qt::white) == Approx(4.48).margin(0.01));
     CHECK(contrast(QColor(0x76, 0x76, 0x76), Qt::white) == Approx(4.54).margin(0.01));
 }
+
+TEST_CASE("Theme: the size of the text holds for all fonts and for the controls", "[gui][quick]") {
+    application();
+    Theme& theme = Theme::instance();
+    theme.apply(ThemeChoice::light, 100);
+    const double text = theme.textFont().pointSizeF(), code = theme.codeFont().pointSizeF(),
+                 verse = theme.verseFont().pointSizeF(),
+                 controls = QApplication::font().pointSizeF();
+    for (const int percent : {80, 150, 200}) {
+        CAPTURE(percent);
+        theme.apply(ThemeChoice::light, percent);
+        CHECK(theme.textFont().pointSizeF() == Approx(text * percent / 100).epsilon(0.02));
+        CHECK(theme.codeFont().pointSizeF() == Approx(code * percent / 100).epsilon(0.02));
+        CHECK(theme.verseFont().pointSizeF() == Approx(verse * percent / 100).epsilon(0.02));
+        CHECK(QApplication::font().pointSizeF() == Approx(controls * percent / 100).epsilon(0.02));
+    }
+    theme.apply(ThemeChoice::light, 100);
+}
+
+TEST_CASE("Theme: icons are drawn for the screen's own pixels", "[gui][quick]") {
+    application();
+    const QSize size(20, 20);
+    for (const char* name : {"send", "settings", "copy", "delete"}) {
+        const QIcon icon = Theme::instance().icon(QLatin1String(name));
+        const QImage plain = icon.pixmap(size, 1.0).toImage();
+        for (const double ratio : {1.0, 1.25, 1.5, 2.0}) {
+            CAPTURE(name, ratio);
+            const QPixmap drawn = icon.pixmap(size, ratio);
+            CHECK(drawn.devicePixelRatio() == Approx(ratio));
+            CHECK(drawn.size() == size * ratio);
+            // Not a small one made larger.
+            const QImage enlarged =
+                plain.scaled(drawn.size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+            if (ratio > 1) CHECK(drawn.toImage().convertToFormat(enlarged.format()) != enlarged);
+        }
+    }
+}

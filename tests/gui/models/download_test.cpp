@@ -7,70 +7,20 @@
 #include <QEventLoop>
 #include <QFileInfo>
 #include <QSignalSpy>
-#include <QTcpServer>
-#include <QTcpSocket>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
 
+#include "gui/models/lying_server.h"
 #include "gui/support/application.h"
 #include "gui/support/catch_qt.h"
 
 using namespace hokku::desktop;
+using hokku::testing::LyingServer;
 
 namespace {
 
 constexpr int kPatienceMs = 20'000;
-
-/// An HTTP server that answers as its script says, one entry per request.
-class LyingServer {
-  public:
-    struct Answer {
-        QByteArray status = "200 OK";
-        QByteArray headers{};
-        QByteArray body{};
-        bool isCutOff = false;  ///< Announces more than it sends.
-        bool hasLength = true;
-        bool isStalled = false;  ///< Sends no more, and does not close.
-    };
-
-    LyingServer() {
-        REQUIRE(m_server.listen(QHostAddress::LocalHost));
-        QObject::connect(&m_server, &QTcpServer::newConnection, &m_server, [this] {
-            QTcpSocket* socket = m_server.nextPendingConnection();
-            QObject::connect(socket, &QTcpSocket::readyRead, socket, [this, socket] {
-                m_request += socket->readAll();
-                if (!m_request.contains("\r\n\r\n")) return;
-                requests.append(std::exchange(m_request, {}));
-                answer(socket);
-            });
-        });
-    }
-
-    QVector<Answer> answers;
-    QVector<QByteArray> requests;
-    [[nodiscard]] QUrl url() const {
-        return QUrl(QStringLiteral("http://127.0.0.1:%1/m.gguf").arg(m_server.serverPort()));
-    }
-
-  private:
-    void answer(QTcpSocket* socket) {
-        REQUIRE_FALSE(answers.isEmpty());
-        // The last one again and again: Qt repeats a request whose connection ends at once.
-        const Answer a = answers.size() > 1 ? answers.takeFirst() : answers.first();
-        QByteArray text = "HTTP/1.1 " + a.status + "\r\n" + a.headers;
-        if (a.hasLength)
-            text += "Content-Length: " +
-                    QByteArray::number(a.body.size() + (a.isCutOff || a.isStalled ? 1000 : 0)) +
-                    "\r\n";
-        text += "Connection: close\r\n\r\n" + a.body;
-        socket->write(text);
-        if (!a.isStalled) socket->disconnectFromHost();
-    }
-
-    QTcpServer m_server;
-    QByteArray m_request;
-};
 
 /// What one attempt came to: "finished", "paused" or the reason of the failure.
 QString outcome(Download& download) {
