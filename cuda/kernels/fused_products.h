@@ -56,7 +56,12 @@ HOKKU_DEVICE void finish_heads(const QkvParams& p, const Place& at) {
 /// Behind the product: the norm, by the block that comes last.
 template <class Place>
 HOKKU_DEVICE void finish_norm(const GemvNormParams& p, const Place& at) {
-    if (is_last_to_arrive(p.counter, 1, at.num_x())) norm_vector(p.norm, 0);
+    if (!is_last_to_arrive(p.counter, 1, at.num_x())) return;
+    if (p.has_add != 0) {
+        add_normed(p.add, 0);
+        block_barrier();  // x is there.
+    }
+    norm_vector(p.norm, 0);
 }
 
 }  // namespace hokku::cuda

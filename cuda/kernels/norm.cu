@@ -20,13 +20,7 @@ HOKKU_KERNEL(norm_quantize, NormParams, 1024) {
 HOKKU_KERNEL(norm_add, NormAddParams, 1024) {
     wait_for_primary();
     allow_dependents();
-    float* x = p.x + uint64_t{block_x()} * p.x_stride;
-    const float* y = p.y + uint64_t{block_x()} * p.y_stride;
-    const NormFactors factors = norm_factors(y, p.n, p.kind, p.eps);
-    for (uint32_t i = thread_id(); i < p.n; i += num_threads()) {
-        const float value = apply_norm(factors, y[i], p.weight, p.bias, i);
-        x[i] = p.is_addition != 0 ? fma_f(value, p.scale, x[i]) : value * p.scale;
-    }
+    add_normed(p, block_x());
 }
 
 /// A warp for each group; block_y is the vector.

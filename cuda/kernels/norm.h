@@ -41,6 +41,17 @@ HOKKU_DEVICE float apply_norm(const NormFactors& factors, float x, const float* 
     return bias != nullptr ? value + bias[i] : value;
 }
 
+/// The end of a branch of one vector: x += norm(y) * scale, or x = that; by one block.
+HOKKU_DEVICE void add_normed(const NormAddParams& p, uint32_t vector) {
+    float* x = p.x + uint64_t{vector} * p.x_stride;
+    const float* y = p.y + uint64_t{vector} * p.y_stride;
+    const NormFactors factors = norm_factors(y, p.n, p.kind, p.eps);
+    for (uint32_t i = thread_id(); i < p.n; i += num_threads()) {
+        const float value = apply_norm(factors, y[i], p.weight, p.bias, i);
+        x[i] = p.is_addition != 0 ? fma_f(value, p.scale, x[i]) : value * p.scale;
+    }
+}
+
 /// Residual add, norm and quantisation of one vector, by one block.
 HOKKU_DEVICE void norm_vector(const NormParams& p, uint32_t vector) {
     float* x = p.x + uint64_t{vector} * p.n;

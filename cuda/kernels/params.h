@@ -236,12 +236,14 @@ struct QkvParams {
     uint32_t* counters;  ///< [num_heads + 2 num_kv_heads], zero between launches.
 };
 
-/// gemv_norm_<format>, 256 threads: a product for one vector, and norm_quantize by the block that
-/// comes last. gemv.out is norm.x or norm.delta.
+/// gemv_norm_<format>, 256 threads: a product for one vector, and by the block that comes last
+/// norm_add where that is wanted, and norm_quantize. gemv.out is norm.x, norm.delta or add.y.
 struct GemvNormParams {
     GemvParams gemv;
     NormParams norm;
     uint32_t* counter;  ///< Zero between launches.
+    uint32_t has_add = 0;
+    NormAddParams add = {};
 };
 
 struct AttentionParams {

@@ -63,7 +63,7 @@ void GpuForward::run_qkv(const GpuStep& step, uint32_t index, const QuantizedVec
 /// Over all heads together, in place.
 void GpuForward::norm_whole(const GpuStep& step, const GpuNorm& norm, float* heads, uint32_t n,
                             uint32_t stride) {
-    launcher_.launch(norm_add_, {.grid_x = step.rows.count, .num_threads = threads_for(n)},
+    launcher_.launch(norm_add_, {.grid_x = step.rows.count, .num_threads = 256},
                      NormAddParams{.x = heads,
                                    .y = heads,
                                    .weight = norm.weight,

@@ -10,10 +10,6 @@
 
 namespace hokku::cuda {
 
-uint32_t threads_for(uint32_t n) {
-    return std::clamp(ceil_div(ceil_div(n, 4), 32) * 32, 32u, 1024u);
-}
-
 uint32_t norm_kind(const ModelSpec& spec, const GpuNorm& norm) {
     if (!norm) return kNoNorm;
     return spec.norm == hokku::NormKind::rms ? kRmsNorm : kLayerNorm;

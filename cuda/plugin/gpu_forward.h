@@ -81,7 +81,8 @@ class GpuForward {
         const float* residual;
         float* out;
         uint32_t stride;
-        const NormParams* next = nullptr;  ///< The norm that follows.
+        const NormParams* next = nullptr;    ///< The norm that follows.
+        const NormAddParams* add = nullptr;  ///< Before that: how `out` is added to x.
     };
     /// The end of a branch of a layer.
     struct Branch {
@@ -120,7 +121,8 @@ class GpuForward {
     /// The end of a branch: `produce` gives it, what it gives is added to x; and the next norm.
     void add_branch(const GpuStep& step, const Branch& branch,
                     const std::function<void(const Output&)>& produce);
-    void add_delta(const GpuStep& step, const GpuNorm& post_norm);
+    [[nodiscard]] NormAddParams add_params(const GpuStep& step, const GpuNorm& post_norm) const;
+    void finish(const Output& output, uint32_t num_rows);
     void run_ffn(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
     QuantizedVectors activate_products(const GpuStep& step, uint32_t index, uint32_t hidden,
                                        const QuantizedVectors& input);
@@ -167,8 +169,6 @@ class GpuForward {
 /// Query heads of one block of attention at most.
 inline constexpr uint32_t kMaxAttentionHeads = 8;
 
-/// Threads of a block that works on a vector of n values.
-uint32_t threads_for(uint32_t n);
 /// Of the model's kind, or none.
 uint32_t norm_kind(const ModelSpec& spec, const GpuNorm& norm);
 constexpr uint32_t ceil_div(uint32_t a, uint32_t b) {

@@ -33,13 +33,22 @@ void GpuForward::multiply(const GpuStep& step, const GpuMatrix& matrix, const Qu
         multiply_many(matrix, x, output);
     } else if (output.next != nullptr && step.is_fused() && matrix.gemv_norm != nullptr) {
         const GemvParams product = gemv_params(matrix, x, output);
-        const GemvNormParams params{product, *output.next,
-                                    step.buffers.counters + step.buffers.num_counters - 1};
+        GemvNormParams params{product, *output.next,
+                              step.buffers.counters + step.buffers.num_counters - 1};
+        params.has_add = output.add != nullptr ? 1 : 0;
+        if (output.add != nullptr) params.add = *output.add;
         launcher_.launch(matrix.gemv_norm, gemv_size(matrix), params);
         return;
     } else {
         multiply_few(matrix, x, output);
     }
+    finish(output, x.num_vectors);
+}
+
+/// What follows a product that is not fused with it.
+void GpuForward::finish(const Output& output, uint32_t num_rows) {
+    if (output.add != nullptr)
+        launcher_.launch(norm_add_, {.grid_x = num_rows, .num_threads = 256}, *output.add);
     if (output.next != nullptr) norm(*output.next);
 }
 
@@ -166,32 +175,31 @@ void GpuForward::activate(const GpuStep& step, const FfnSpec& spec, uint32_t hid
 void GpuForward::add_branch(const GpuStep& step, const Branch& branch,
                             const std::function<void(const Output&)>& produce) {
     const uint32_t dim = spec_.dim;
-    const NormParams* next = branch.next ? &*branch.next : nullptr;
-    const bool is_plain = !branch.post_norm && spec_.residual_scale == 1.0f;
-    if (!is_plain || step.trace != nullptr) {
+    if (step.trace != nullptr) {
         produce({nullptr, step.buffers.delta, dim});
         trace_stage(step, branch.index, branch.stage, step.buffers.delta, dim, dim);
     }
-    if (is_plain) return produce({step.input.x, step.input.x, dim, next});
-    add_delta(step, branch.post_norm);
-    if (next != nullptr) norm(*next);
+    const NormParams* next = branch.next ? &*branch.next : nullptr;
+    if (!branch.post_norm && spec_.residual_scale == 1.0f)
+        return produce({step.input.x, step.input.x, dim, next});
+    const NormAddParams add = add_params(step, branch.post_norm);
+    produce({nullptr, step.buffers.delta, dim, next, &add});
 }
 
 /// x += norm(delta) * residual_scale
-void GpuForward::add_delta(const GpuStep& step, const GpuNorm& post_norm) {
+NormAddParams GpuForward::add_params(const GpuStep& step, const GpuNorm& post_norm) const {
     const uint32_t dim = spec_.dim;
-    launcher_.launch(norm_add_, {.grid_x = step.rows.count, .num_threads = threads_for(dim)},
-                     NormAddParams{.x = step.input.x,
-                                   .y = step.buffers.delta,
-                                   .weight = post_norm.weight,
-                                   .bias = post_norm.bias,
-                                   .n = dim,
-                                   .x_stride = dim,
-                                   .y_stride = dim,
-                                   .kind = norm_kind(spec_, post_norm),
-                                   .is_addition = 1,
-                                   .eps = spec_.norm_eps,
-                                   .scale = spec_.residual_scale});
+    return {.x = step.input.x,
+            .y = step.buffers.delta,
+            .weight = post_norm.weight,
+            .bias = post_norm.bias,
+            .n = dim,
+            .x_stride = dim,
+            .y_stride = dim,
+            .kind = norm_kind(spec_, post_norm),
+            .is_addition = 1,
+            .eps = spec_.norm_eps,
+            .scale = spec_.residual_scale};
 }
 
 }  // namespace hokku::cuda

@@ -120,6 +120,26 @@ TEST_CASE("CUDA backend: three architectures give the reference's logits and tex
 
 namespace {
 
+/// Contexts of halves and codes against the CPU's of the same type, as prompts and as a few rows at
+/// a time: windows, caps and sinks go to other kernels there.
+void check_context_types(const std::string& name) {
+    const auto folder = find_golden_or_copy("arch/" + name);
+    if (!folder) return report_skip("golden/arch/" + name + " is not there");
+    INFO("model " << name);
+    for (const KvType type : {KvType::f16, KvType::q8_0}) {
+        INFO(kv_type_name(type));
+        const ModelRunner::Options options{.context_tokens = 192, .kv_type = type};
+        const auto gpu = gpu_or_fail(*folder / "model.gguf", options);
+        const auto cpu = open_or_fail(*folder / "model.gguf", options);
+        std::vector<int32_t> tokens(50);
+        for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i * 7 % 90 + 3);
+        const auto expected = value_of(cpu->evaluate(tokens, 64));
+        const double limit = type == KvType::f16 ? 3e-3 : 3e-2;
+        CHECK(relative_error(value_of(gpu->evaluate(tokens, 64)), expected) < limit);
+        CHECK(relative_error(value_of(gpu->evaluate(tokens, 8)), expected) < limit);
+    }
+}
+
 /// A quantised golden model: as close to the reference as the CPU's kernels have to be, which is
 /// half as much again as llama.cpp, and the text of the CPU.
 void check_quants(const std::string& name) {
@@ -160,6 +180,12 @@ void check_quants(const std::string& name) {
 }
 
 }  // namespace
+
+TEST_CASE("CUDA backend: contexts of f16 and q8_0 of ten architectures", "[cuda]") {
+    for (const char* name : {"gemma2", "gemma3_w16", "gptoss", "phi3", "cohere2", "stablelm",
+                             "qwen2moe", "olmo3", "gpt2", "mistral3"})
+        check_context_types(name);
+}
 
 #define HOKKU_QUANTS_TEST(name)                                                              \
     TEST_CASE("CUDA backend: " name " is as close to the reference as a peer's", "[cuda]") { \
@@ -360,6 +386,23 @@ TEST_CASE("CUDA backend: a layer is at most seven launches for a token", "[cuda]
     CHECK(launches_of(*runner, counted(60)) == of_prompt);
     // Norm in front, two layers, head. One layer has its values in another type.
     CHECK(launches_of(*runner, counted(1)) == 1 + 6 + 7 + 1);
+}
+
+TEST_CASE("CUDA backend: norms behind branches are part of the product's launch", "[cuda][quick]") {
+    const ScratchFolder folder;
+    const fs::path path = folder / "model.gguf";
+    write_synthetic_model(path, {.architecture = "gemma2",
+                                 .num_layers = 2,
+                                 .num_vocab = 256,
+                                 .is_tied = true,
+                                 .type = TensorType::q8_0});
+    const auto gpu = gpu_or_fail(path, {.context_tokens = 128});
+    const auto cpu = open_or_fail(path, {.context_tokens = 128});
+    const std::vector<int32_t> tokens = counted(6);
+    const auto decoded = value_of(gpu->evaluate(tokens, 1));
+    CHECK((value_of(gpu->evaluate(tokens, 6)) == decoded));
+    CHECK(relative_error(decoded, value_of(cpu->evaluate(tokens, 6))) < 2e-2);
+    if (is_test_gpu_emulated()) CHECK(launches_of(*gpu, counted(1)) == 1 + 2 * 6 + 1);
 }
 
 TEST_CASE("CUDA backend: a token is one cooperative launch where that is wanted", "[cuda]") {

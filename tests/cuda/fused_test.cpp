@@ -104,29 +104,43 @@ struct NormResult {
     uint32_t counter;
 };
 
-NormResult run_norm(TensorType type, const RepackedMatrix& weight, bool is_fused) {
+/// has_add: the product is normed before it is added to x.
+NormResult run_norm(TensorType type, const RepackedMatrix& weight, bool is_fused, bool has_add) {
     constexpr uint32_t kCols = 512;
     const uint32_t n = weight.view().rows;
     const QuantizedBuffer x(1, kCols), out(1, n);
     quantize(activations(kCols, 3), kCols, x);
     const DeviceBuffer<float> stream(activations(n, 4, 5.0f)), norm_weight(activations(n, 5));
+    const DeviceBuffer<float> delta(n), add_weight(activations(n, 6));
     const DeviceBuffer<uint32_t> counter(std::vector<uint32_t>{0});
     const GemvParams gemv{.weight = weight.view(),
                           .x = x.view(),
                           .bias = nullptr,
-                          .residual = stream.pointer(),
-                          .out = stream.pointer(),
+                          .residual = has_add ? nullptr : stream.pointer(),
+                          .out = has_add ? delta.pointer() : stream.pointer(),
                           .out_stride = n,
                           .warps_per_row = 1};
     const cuda::NormParams norm{stream.pointer(), nullptr, norm_weight.pointer(),
                                 out.view(),       n,       1e-6f};
+    const cuda::NormAddParams add{.x = stream.pointer(),
+                                  .y = delta.pointer(),
+                                  .weight = add_weight.pointer(),
+                                  .bias = nullptr,
+                                  .n = n,
+                                  .x_stride = n,
+                                  .y_stride = n,
+                                  .kind = cuda::kRmsNorm,
+                                  .is_addition = 1,
+                                  .eps = 1e-6f,
+                                  .scale = 0.5f};
     TestDevice& device = TestDevice::get();
     const LaunchShape shape{.grid_x = (n + 15) / 16, .num_threads = 256};
     if (is_fused) {
         device.run(kernel_name("gemv_norm", type).c_str(), shape,
-                   cuda::GemvNormParams{gemv, norm, counter.pointer()});
+                   cuda::GemvNormParams{gemv, norm, counter.pointer(), has_add ? 1u : 0u, add});
     } else {
         device.run((kernel_name("gemv", type) + "_1").c_str(), shape, gemv);
+        if (has_add) device.run("norm_add", {.num_threads = 256}, add);
         device.run("norm_quantize", {.num_threads = 256}, norm);
     }
     return {stream.read(), out.values(), counter.read()[0]};
@@ -136,14 +150,17 @@ void check_norm(TensorType type, uint32_t rows) {
     INFO(traits_of(type).name << ", " << rows << " rows");
     TestDevice::get().set_schedule({});
     const RepackedMatrix weight(type, rows, 512, BlockKind::plain, 2);
-    const NormResult expected = run_norm(type, weight, false);
-    for (const emulation::Schedule& schedule : kernel_schedules()) {
-        INFO(describe(schedule));
-        TestDevice::get().set_schedule(schedule);
-        const NormResult got = run_norm(type, weight, true);
-        CHECK(got.x == expected.x);
-        CHECK(got.values == expected.values);
-        CHECK(got.counter == 0);
+    for (const bool has_add : {false, true}) {
+        TestDevice::get().set_schedule({});
+        const NormResult expected = run_norm(type, weight, false, has_add);
+        for (const emulation::Schedule& schedule : kernel_schedules()) {
+            INFO(describe(schedule));
+            TestDevice::get().set_schedule(schedule);
+            const NormResult got = run_norm(type, weight, true, has_add);
+            CHECK(got.x == expected.x);
+            CHECK(got.values == expected.values);
+            CHECK(got.counter == 0);
+        }
     }
 }
 

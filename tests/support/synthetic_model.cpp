@@ -116,6 +116,10 @@ std::vector<TensorPlan> plan_tensors(const SyntheticShape& s) {
             vector(layer + "attn_k_norm.weight", s.head_dim, 1.0f, 0.2f);
         }
         matrix(layer + "attn_output.weight", q, s.dim, false);
+        if (s.architecture == "gemma2") {
+            vector(layer + "post_attention_norm.weight", s.dim, 1.0f, 0.2f);
+            vector(layer + "post_ffw_norm.weight", s.dim, 1.0f, 0.2f);
+        }
         vector(layer + "ffn_norm.weight", s.dim, 1.0f, 0.2f);
         matrix(layer + "ffn_gate.weight", s.dim, s.hidden, false);
         matrix(layer + "ffn_up.weight", s.dim, s.hidden, false);

@@ -15,7 +15,7 @@
 namespace hokku::testing {
 
 struct SyntheticShape {
-    std::string architecture = "llama";  ///< llama, qwen2 or qwen3.
+    std::string architecture = "llama";  ///< llama, qwen2, qwen3 or gemma2.
     uint32_t num_layers = 2, dim = 256, num_heads = 4, num_kv_heads = 2, head_dim = 64;
     uint32_t hidden = 512, num_vocab = 512, context = 4096;
     bool is_tied = false;
