@@ -57,16 +57,28 @@ ReplyReader::ReplyReader(const GenerationRequest& request, const GenerationEvent
 Result<void> ReplyReader::begin(std::span<const TokenId> prompt) {
     HOKKU_TRY(StopMatcher stops, StopMatcher::create(request_.stop_strings));
     stops_.emplace(std::move(stops));
-    const bool is_plain = text_.reply_format.framing == reply::Framing::plain;
-    if (request_.messages.empty() || request_.keep_special || is_plain) return {};
+    if (request_.messages.empty() || request_.keep_special) return {};
+    reply::ReplyFormat format = text_.reply_format;
+    leave_to_forms(format);
+    if (format.framing == reply::Framing::plain) return {};
     reply::ReplyOptions options;
     HOKKU_TRY(options.tools, reply::ToolList::parse(request_.tools_json));
     options.is_continued = request_.continue_final_message;
     options.first_call_number = first_free_number(request_.messages);
     const std::string end = end_of_prompt(prompt);
     options.prompt_end = end;
-    parser_ = make_reply_parser(text_.reply_format, std::move(options), *this);
+    parser_ = make_reply_parser(std::move(format), std::move(options), *this);
     return {};
+}
+
+/// A form that writes markers itself holds for them as well.
+void ReplyReader::leave_to_forms(reply::ReplyFormat& format) const {
+    std::vector<std::string_view> texts;
+    for (const ConstraintSpec& spec : request_.constraints) {
+        texts.push_back(spec.text);
+        texts.insert(texts.end(), spec.words.begin(), spec.words.end());
+    }
+    if (!texts.empty()) reply::leave_out_named(format, texts);
 }
 
 /// Of a message that is continued no more than the message and what the template puts around its

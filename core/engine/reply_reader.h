@@ -62,6 +62,7 @@ class ReplyReader final : private reply::ReplySink {
     Result<std::optional<TokenId>> forced_token();
 
   private:
+    void leave_to_forms(reply::ReplyFormat& format) const;
     [[nodiscard]] std::string end_of_prompt(std::span<const TokenId> prompt) const;
     void on_thought(std::string_view text) override;
     void on_answer(std::string_view text) override;

@@ -456,6 +456,48 @@ TEST_CASE_METHOD(Fixture, "Engine: what begins like a call and is none is no way
     CHECK(result.meets_constraints == !result.text.empty());
 }
 
+TEST_CASE_METHOD(Fixture, "Engine: a form that writes a marker itself holds for the raw text",
+                 "[engine][quick]") {
+    GenerationRequest request = chat();
+    request.tools_json = kTools;
+    request.max_tokens = 200;
+    const std::string object = R"({"name": "add", "arguments": {"a": 1}})";
+    const std::string call = "<tool_call>" + object + "</tool_call>";
+    const std::string thinking = "<think>Hm.</think>";
+    const auto gbnf = [](const std::string& text) {
+        return ConstraintSpec{.kind = ConstraintKind::gbnf, .text = text, .words = {}};
+    };
+    const ConstraintSpec grammar = gbnf("root ::= \"Go: <tool_call>{\" [^}]* \"}}</tool_call>.\"");
+    const ConstraintSpec choice{
+        .kind = ConstraintKind::choice, .text = "", .words = {"<tool_call>none</tool_call>", call}};
+    const ConstraintSpec regex{
+        .kind = ConstraintKind::regex, .text = R"(\<tool_call\>[a-z]+)", .words = {}};
+    struct Case {
+        ConstraintSpec spec;
+        std::string wanted, text, thought;
+    };
+    for (const Case& c : {Case{grammar, "Go: " + call + ".", "Go: " + call + ".", ""},
+                          Case{choice, call, call, ""}, Case{choice, thinking + call, call, "Hm."},
+                          Case{regex, "<tool_call>abc", "<tool_call>abc", ""},
+                          Case{gbnf(R"(root ::= "<think>" [a-z]+ "</think>" "yes")"),
+                               "<think>so</think>yes", "<think>so</think>yes", ""}}) {
+        CAPTURE(c.spec.text, c.wanted);
+        control->script = answering(c.wanted);
+        request.constraints = {c.spec};
+        const GenerationResult result = run(request);
+        if (result.error) FAIL(result.error->message());
+        CHECK(result.reason == StopReason::end_of_generation);
+        CHECK(result.text == c.text);
+        CHECK(result.thought == c.thought);
+        CHECK(result.tool_calls.empty());
+        CHECK(result.meets_constraints);
+    }
+    // A word that is to occur prescribes no marker.
+    control->script = answering(call);
+    request.constraints = {{.kind = ConstraintKind::required_words, .text = "", .words = {"tool"}}};
+    CHECK(run(request).tool_calls.size() == 1);
+}
+
 TEST_CASE_METHOD(Fixture, "Engine: what turns out to be a thought counts for no form",
                  "[engine][quick]") {
     GenerationRequest request = chat();
@@ -467,8 +509,9 @@ TEST_CASE_METHOD(Fixture, "Engine: what turns out to be a thought counts for no 
     CHECK(result.thought == "A cat.");
     CHECK(result.text == "A dog. cat");
     CHECK(result.meets_constraints);
+    // Allowed by its letters, not by its name.
     request.constraints = {
-        {.kind = ConstraintKind::regex, .text = "A cat\\.\n(</think>\n\nA dog\\.)?", .words = {}}};
+        {.kind = ConstraintKind::regex, .text = "A cat\\.\n([^x]*A dog\\.)?", .words = {}}};
     result = run(request);
     CHECK(result.thought == "A cat.");
     CHECK_FALSE((result.meets_constraints && result.text == "A dog."));

@@ -118,8 +118,10 @@ struct GenerationRequest {
     bool continue_final_message = false;  ///< Goes on in the last message, or within its thought.
 
     SamplingOptions sampling;
-    std::vector<ConstraintSpec> constraints;  ///< What the text must look like; all must hold.
-    uint32_t max_tokens = 0;                  ///< 0: until the context is full.
+    /// What the text must look like; all must hold. One that writes marks of the model's thoughts
+    /// or calls itself holds for these too: they are text then.
+    std::vector<ConstraintSpec> constraints;
+    uint32_t max_tokens = 0;  ///< 0: until the context is full.
     /// Turns are dropped of `messages` only; other prompts stop. Growing is for all of them.
     Overflow overflow = Overflow::stop;
     /// Not empty ones; the answer ends before the first.

@@ -30,7 +30,6 @@ class MarkedParser final : public ReplyParser {
     [[nodiscard]] std::string_view closing_text() const override;
 
   private:
-    static constexpr size_t kLeastMarkerBytes = 3;  ///< Fewer say nothing of a marker.
     enum class Where { start, thought, answer, call, broken_call };
     enum class Marker { taken, undecided, none };
 

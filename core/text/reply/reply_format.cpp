@@ -90,6 +90,32 @@ ReplyFormat find_reply_format(const ReplyClues& clues) {
     return format;
 }
 
+void leave_out_named(ReplyFormat& format, const std::vector<std::string_view>& texts) {
+    std::string all;
+    for (const std::string_view text : texts) {
+        for (const char c : text)
+            if (c != '\\') all += c;
+        all += '\n';
+    }
+    const auto is_named = [&](const std::string& marker) {
+        std::string_view plain = marker;
+        const auto is_edge = [](char c) { return is_space(c) || c == kControlSign; };
+        while (!plain.empty() && is_edge(plain.front())) plain.remove_prefix(1);
+        while (!plain.empty() && is_space(plain.back())) plain.remove_suffix(1);
+        const std::string text = without_control_signs(plain);
+        return text.size() >= kLeastMarkerBytes && contains(all, text);
+    };
+    if (format.framing == Framing::harmony && is_named("<|channel|>")) format = ReplyFormat();
+    std::erase_if(format.thoughts, [&](const ThoughtMarkers& thought) {
+        return is_named(thought.open) || is_named(thought.close);
+    });
+    const bool has_calls = std::any_of(
+        format.calls.begin(), format.calls.end(),
+        [&](const CallFormat& call) { return is_named(call.open) || is_named(call.call_open); });
+    if (has_calls) format.calls.clear();  // another syntax would read them
+    std::erase_if(format.silent, is_named);
+}
+
 std::vector<std::string*> markers_of(ReplyFormat& format) {
     std::vector<std::string*> markers;
     const auto add = [&](std::initializer_list<std::string*> list) {

@@ -3,6 +3,7 @@
 // Found by rules over the chat template; says what it was found by.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "hokku/tokenizer.h"
 
 namespace hokku::reply {
+
+inline constexpr size_t kLeastMarkerBytes = 3;  ///< Fewer say nothing of a marker.
 
 struct ThoughtMarkers {
     std::string open, close;
@@ -81,6 +84,10 @@ ReplyFormat find_reply_format(const ReplyClues& clues);
 /// Puts kControlSign before the text of each control token in the markers: from then on these
 /// match tokens, not text that reads like them.
 void bind_control_tokens(ReplyFormat& format, const Tokenizer& tokenizer);
+
+/// Leaves out what is read by markers that one of these texts contains, backslashes in them aside:
+/// who prescribes a marker means it as text.
+void leave_out_named(ReplyFormat& format, const std::vector<std::string_view>& texts);
 
 /// Every marker of a format that is not empty.
 std::vector<std::string*> markers_of(ReplyFormat& format);
