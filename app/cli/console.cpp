@@ -19,19 +19,71 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool is_output_lost = false;
+/// stdout, and whether it has failed.
+class Results {
+  public:
+    bool write(std::string_view text) {
+        std::string visible;
+        if (is_shown_) text = visible = visible_text(text);
+        if (!is_lost_ && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) lose();
+        return !is_lost_;
+    }
+    bool flush() {
+        if (!is_lost_ && std::fflush(stdout) != 0) lose();
+        return !is_lost_;
+    }
 
-/// What was read from stdin and not yet handed out: the text from `begin` on.
-struct {
-    std::string text;
-    size_t begin = 0;
-} unread;
+  private:
+    void lose() {
+        // A reader that has seen enough (head -1) is no failure worth words.
+        const int reason = errno;
+        if (std::exchange(is_lost_, true) || is_reader_gone(reason)) return;
+        write_message(std::string("cannot write the result: ") + std::strerror(reason));
+    }
+    bool is_shown_ = is_terminal(Stream::out);
+    bool is_lost_ = false;
+};
 
-void lose_output() {
-    // A reader that has seen enough (head -1) is no failure worth words.
-    const int reason = errno;
-    if (std::exchange(is_output_lost, true) || is_reader_gone(reason)) return;
-    write_message(std::string("cannot write the result: ") + std::strerror(reason));
+/// stdin, read in pieces.
+class Input {
+  public:
+    /// Moves the text up to `end` behind `text`, and on to what follows it. Returns false where
+    /// there is no `end`: then all that was read has been moved.
+    bool take_until(char end, std::string& text) {
+        const size_t found = unread_.find(end, begin_);
+        text.append(unread_, begin_, found - begin_);
+        begin_ = found == std::string::npos ? unread_.size() : found + 1;
+        return found != std::string::npos;
+    }
+    void take_all(std::string& text) {
+        text.append(unread_, begin_);
+        begin_ = unread_.size();
+    }
+    /// Needs  : all has been taken. Returns false at the end of input.
+    Result<bool> read_more() {
+        begin_ = 0;
+        unread_.resize(size_t{1} << 16);
+        const std::optional<size_t> count = read_stdin_bytes(unread_.data(), unread_.size());
+        unread_.resize(count.value_or(0));
+        if (count) return *count > 0;
+        return Error{ErrorCode::io, std::string("cannot read: ") + std::strerror(errno), "stdin",
+                     ""};
+    }
+
+  private:
+    std::string unread_;  ///< From begin_ on not yet handed out.
+    size_t begin_ = 0;
+};
+
+/// What the process has one of.
+struct Console {
+    Results results;
+    Input input;
+};
+
+Console& console() {
+    static Console owner;
+    return owner;
 }
 
 /// Devices and pipes have no end of their own.
@@ -78,16 +130,6 @@ std::string reason_of(const nlohmann::json::exception& error, std::string_view t
     if (said.find("unexpected end of input") != std::string_view::npos) reason += ": it ends there";
     if (said.find("UTF-8") != std::string_view::npos) reason += ": it is not UTF-8";
     return reason;
-}
-
-/// Fills `unread` anew; false at the end of input.
-Result<bool> read_more() {
-    unread.begin = 0;
-    unread.text.resize(size_t{1} << 16);
-    const std::optional<size_t> count = read_stdin_bytes(unread.text.data(), unread.text.size());
-    unread.text.resize(count.value_or(0));
-    if (count) return *count > 0;
-    return Error{ErrorCode::io, std::string("cannot read: ") + std::strerror(errno), "stdin", ""};
 }
 
 Result<std::string> read_stream(std::FILE* file, const std::string& name) {
@@ -144,18 +186,11 @@ std::string visible_text(std::string_view text) {
 }
 
 bool write_result(std::string_view text) {
-    static const bool is_shown = is_terminal(Stream::out);
-    std::string visible;
-    if (is_shown) text = visible = visible_text(text);
-    if (!is_output_lost && std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-        lose_output();
-    }
-    return !is_output_lost;
+    return console().results.write(text);
 }
 
 bool flush_results() {
-    if (!is_output_lost && std::fflush(stdout) != 0) lose_output();
-    return !is_output_lost;
+    return console().results.flush();
 }
 
 bool write_json_line(const nlohmann::ordered_json& value) {
@@ -197,9 +232,9 @@ int fail_arguments(const Error& error) {
 Result<std::string> read_stdin() {
     std::string text;
     while (true) {
-        text.append(unread.text, unread.begin);
+        console().input.take_all(text);
         if (text.size() > kMaxInputBytes) return too_large("stdin");
-        Result<bool> is_there = read_more();
+        Result<bool> is_there = console().input.read_more();
         if (!is_there) return is_there.error();
         if (!*is_there) return text;
     }
@@ -231,14 +266,10 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 Result<bool> read_stdin_line(std::string& line) {
     line.clear();
     while (true) {
-        const size_t end = unread.text.find('\n', unread.begin);
-        line.append(unread.text, unread.begin, end - unread.begin);
+        const bool is_whole = console().input.take_until('\n', line);
         if (line.size() > kMaxInputBytes) return too_large("a line of stdin");
-        if (end != std::string::npos) {
-            unread.begin = end + 1;
-            return true;
-        }
-        Result<bool> is_there = read_more();
+        if (is_whole) return true;
+        Result<bool> is_there = console().input.read_more();
         if (!is_there) return is_there.error();
         if (!*is_there) return !line.empty();
     }

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "file_lock.h"
 #include "hokku/chat_cache.h"
 #include "hokku/engine.h"
+#include "hokku/file_lock.h"
 
 namespace hokku::cli {
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "base/file_writer.h"
+#include "base/locked_file_posix.h"
 #include "base/path_text.h"
 
 namespace hokku {
@@ -18,29 +17,22 @@ namespace hokku {
 namespace {
 
 Error io_error(std::string what, const std::filesystem::path& path, int error_number) {
-    if (error_number != 0) what += ": " + std::system_category().message(error_number);
+    if (error_number != 0) what += ": " + reason_text(error_number);
     return {ErrorCode::io, std::move(what), path_text(path), ""};
 }
 
-/// Opens and locks the file. Another process may have put it in place meanwhile: then the lock is
-/// that of a file which has another name by now.
+/// Locked, so that of two writers one is refused.
 Result<int> open_locked(const std::filesystem::path& part) {
-    while (true) {
-        const int file =
-            open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-        if (file < 0) return io_error("the file cannot be written", part, errno);
-        struct stat opened = {}, named = {};
-        const bool is_locked = flock(file, LOCK_EX | LOCK_NB) == 0;
-        const bool is_there = fstat(file, &opened) == 0 && stat(part.c_str(), &named) == 0 &&
-                              opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-        const bool is_regular = S_ISREG(opened.st_mode);
-        if (is_locked && is_there && is_regular && ftruncate(file, 0) == 0) return file;
-        const int error_number = errno;
-        close(file);
-        if (!is_locked) return io_error("another process is writing this file", part, 0);
-        if (!is_regular) return io_error("this is not a regular file", part, 0);
-        if (is_there) return io_error("the file cannot be written", part, error_number);
-    }
+    const LockedFile opened = open_locked_file(part.c_str(), O_RDWR | O_NONBLOCK);
+    if (opened.is_held_elsewhere) return io_error("another process is writing this file", part, 0);
+    if (opened.file < 0) return io_error("the file cannot be written", part, opened.error_number);
+    struct stat found = {};
+    const bool is_regular = fstat(opened.file, &found) == 0 && S_ISREG(found.st_mode);
+    if (is_regular && ftruncate(opened.file, 0) == 0) return opened.file;
+    const int error_number = errno;
+    close(opened.file);
+    if (!is_regular) return io_error("this is not a regular file", part, 0);
+    return io_error("the file cannot be written", part, error_number);
 }
 
 int descriptor(intptr_t file) {

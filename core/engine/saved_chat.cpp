@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancelled.h"
 #include "base/hash64.h"
 #include "base/mapped_file.h"
 #include "base/path_text.h"
@@ -37,7 +38,7 @@ uint64_t hash_model(const GgufFile& file) {
 
 Result<void> check_stop(const std::stop_token& stop) {
     if (!stop.stop_requested()) return {};
-    return Error{ErrorCode::cancelled, "cancelled", "", ""};
+    return cancelled();
 }
 
 Result<void> check_backend(const LoadedModel& loaded) {

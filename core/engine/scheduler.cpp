@@ -6,14 +6,11 @@
 #include <new>
 #include <utility>
 
+#include "base/cancelled.h"
 #include "base/try.h"
 
 namespace hokku {
 namespace {
-
-Error cancelled() {
-    return {ErrorCode::cancelled, "cancelled", "", ""};
-}
 
 Error no_memory() {
     return {ErrorCode::out_of_memory, "the system has no memory left for this request", "", ""};

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cancelled.h"
 #include "base/try.h"
 #include "base/utf8.h"
 #include "constraint/lookahead.h"
@@ -287,7 +288,7 @@ Error TokenChooser::too_late(std::string_view missing, size_t num_left) const {
 Result<void> TokenChooser::drop_dead_ends(size_t num_left) {
     for (size_t id = 0; id < logits_.size(); ++id) {
         if (logits_[id] == kForbidden) continue;
-        if (stop_.stop_requested()) return Error{ErrorCode::cancelled, "cancelled", "", ""};
+        if (stop_.stop_requested()) return cancelled();
         if (is_beside(static_cast<TokenId>(id))) continue;
         HOKKU_CHECK(constraint_->accept(static_cast<TokenId>(id)));
         if (is_dead_end(static_cast<TokenId>(id)) ||

@@ -32,6 +32,7 @@ const std::map<std::string, std::string> kPublicHeaders = {
     {"prompt_part.h", "text"},
     {"kv_type.h", "base"},
     {"paths.h", "base"},
+    {"file_lock.h", "base"},
     {"replace_file.h", "base"},
     {"sampling.h", "text"},  // plain data
     {"constraint.h", "constraint"},

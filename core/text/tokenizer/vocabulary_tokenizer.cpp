@@ -5,6 +5,7 @@
 
 #include <exception>
 
+#include "base/cancelled.h"
 #include "base/try.h"
 
 namespace hokku {
@@ -25,7 +26,7 @@ Result<std::vector<TokenId>> VocabularyTokenizer::encode_masked(
     std::vector<TokenId> ids;
     try {
         HOKKU_CHECK(append_ids(text, content_mask, options, ids));
-        if (options.stop.stop_requested()) return Error{ErrorCode::cancelled, "cancelled", "", ""};
+        if (options.stop.stop_requested()) return cancelled();
         // A prompt whose template writes the token itself does not get it twice.
         if (options.add_special && special.add_bos && special.bos &&
             (ids.empty() || ids.front() != *special.bos))

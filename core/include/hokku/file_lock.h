@@ -9,9 +9,11 @@
 
 #include "hokku/result.h"
 
-namespace hokku::cli {
+namespace hokku {
 
 /// Given back by the system when the process ends, however that is.
+///
+/// Threads: one thread at a time.
 class FileLock {
   public:
     /// nullopt: another process holds it.
@@ -33,4 +35,4 @@ class FileLock {
     intptr_t file_;  ///< A descriptor or a handle.
 };
 
-}  // namespace hokku::cli
+}  // namespace hokku

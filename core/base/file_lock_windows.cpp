@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "hokku/file_lock.h"
+
 #include <windows.h>
 
 #include <string>
 #include <system_error>
 
-#include "file_lock.h"
-#include "hokku/paths.h"
+#include "base/path_text.h"
 
-namespace hokku::cli {
+namespace hokku {
 
 Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& path) {
     // Shared with nobody, and gone with its handle.
@@ -23,11 +24,11 @@ Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& path
     return Error{
         ErrorCode::io,
         "the lock cannot be taken: " + std::system_category().message(static_cast<int>(reason)),
-        path_utf8(path), "a file that can be made, written and locked"};
+        path_text(path), "a file that can be made, written and locked"};
 }
 
 FileLock::~FileLock() {
     if (file_ != kNoFile) CloseHandle(reinterpret_cast<HANDLE>(file_));  // NOLINT: as defined there
 }
 
-}  // namespace hokku::cli
+}  // namespace hokku
