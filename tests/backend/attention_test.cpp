@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "backend/available_kernels.h"
@@ -372,4 +373,43 @@ TEST_CASE("attention: a long history is split over the lanes", "[backend]") {
     check({4, 1, 64, 64}, 20000, 1, {});
     check({14, 2, 64, 64}, 5000, 3, {});
     check({14, 2, 64, 64}, 2000, 200, {});
+}
+
+// The text must be the same whether tokens are guessed ahead or not.
+TEST_CASE("attention: a row among those of a decoding step is what it is alone, to the bit",
+          "[backend]") {
+    const Shape shapes[] = {{4, 1, 256, 256}, {14, 2, 64, 64}, {32, 8, 64, 64}, {40, 40, 16, 16}};
+    struct Place {
+        uint32_t num_cached, window;
+    };
+    // Windows that begin and end within the step's blocks, and lengths at which the cut changes.
+    const Place places[] = {{3, 0},      {1020, 0},  {4093, 0},   {8190, 0},    {570, 512},
+                            {1084, 512}, {5000, 32}, {1340, 512}, {4090, 4000}, {6000, 4096}};
+    for (const KernelTable* table : hokku::testing::available_tables()) {
+        for (const Shape& shape : shapes) {
+            for (const Place& place : places) {
+                const KvType type = kTypes[place.num_cached % 3];
+                CAPTURE(table->name, kv_type_name(type), shape.num_heads, place.num_cached,
+                        place.window);
+                const Options options{.window = place.window};
+                Sequence whole(shape, type, place.num_cached, kDecodeRows, 1);
+                const std::vector<float> together = compute(*table, whole, options, 0.1f, 2);
+                const size_t q_row = whole.q.size() / kDecodeRows;
+                const size_t out_row = together.size() / kDecodeRows;
+                uint32_t num_different = 0;
+                for (uint32_t row = 0; row < kDecodeRows; ++row) {
+                    Sequence alone = whole;
+                    alone.num_cached += row;
+                    alone.num_rows = 1;
+                    const auto q = std::span(whole.q).subspan(row * q_row, q_row);
+                    alone.q.assign(q.begin(), q.end());
+                    const std::vector<float> got = compute(*table, alone, options, 0.1f, 2);
+                    const auto want = std::span(together).subspan(row * out_row, out_row);
+                    if (!std::equal(want.begin(), want.end(), got.begin(), got.end()))
+                        ++num_different;
+                }
+                CHECK(num_different == 0);
+            }
+        }
+    }
 }

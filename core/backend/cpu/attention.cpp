@@ -18,8 +18,8 @@ namespace {
 constexpr uint32_t kMaxPartials = 256;
 /// A call with at least this many tiles has enough work for all lanes without splitting the KV.
 constexpr uint32_t kManyTiles = 64;
-/// Positions of one KV split, at least. The cut depends on the lengths alone, never on the number
-/// of lanes, so that results do not either.
+/// Blocks of one KV split, at least. The cut depends on the lengths alone, never on the number of
+/// lanes, so that results do not either.
 constexpr uint32_t kMinSplitBlocks = 4;
 
 struct TilePart {
@@ -90,29 +90,59 @@ namespace {
 /// The cut of a call into tiles of queries and splits of the KV.
 struct Plan {
     uint32_t group, tiles_per_head, num_tiles;
-    uint32_t first_block, end_block;  // Blocks that any row sees.
-    uint32_t split_blocks, num_splits;
+    uint32_t first_block, end_block;                 // Blocks that any row sees.
+    uint32_t split_blocks, first_split, num_splits;  // Split s: blocks from s * split_blocks on.
 };
+
+constexpr uint32_t ceil_div(uint32_t n, uint32_t unit) {
+    return (n + unit - 1) / unit;
+}
+
+uint32_t count_tiles(const AttentionCall& call, uint32_t num_rows) {
+    return call.num_kv_heads *
+           ceil_div(num_rows * (call.num_heads / call.num_kv_heads), kAttentionTile);
+}
+
+/// Blocks of a split for the row at `position`; 0: all in one. A row that is decoded gets the same
+/// cut alone as among the others of a step, as the sums depend on it: guessed tokens must not
+/// change the text.
+uint32_t split_blocks_at(const AttentionCall& call, uint32_t position) {
+    const bool is_decoding = call.num_rows <= kDecodeRows;
+    const uint32_t num_tiles = count_tiles(call, is_decoding ? kDecodeRows : call.num_rows);
+    const uint32_t max_splits = kMaxPartials / num_tiles;
+    constexpr uint32_t kCutEnds = 2;  // A window begins and ends within a split.
+    if (max_splits <= kCutEnds || (!is_decoding && num_tiles >= kManyTiles)) return 0;
+    uint32_t num_blocks = position / kKvBlockTokens + 1;
+    if (call.window > 0)
+        num_blocks = std::min(num_blocks, ceil_div(call.window, kKvBlockTokens) + 1);
+    uint32_t split_blocks = kMinSplitBlocks;
+    while (ceil_div(num_blocks, split_blocks) + kCutEnds > max_splits) split_blocks *= 2;
+    return split_blocks;
+}
 
 Plan make_plan(const AttentionCall& call) {
     Plan plan{};
     plan.group = call.num_heads / call.num_kv_heads;
-    const uint32_t queries = call.num_rows * plan.group;
-    plan.tiles_per_head = (queries + kAttentionTile - 1) / kAttentionTile;
-    plan.num_tiles = plan.tiles_per_head * call.num_kv_heads;
+    plan.num_tiles = count_tiles(call, call.num_rows);
+    plan.tiles_per_head = plan.num_tiles / call.num_kv_heads;
     const uint32_t num_positions = call.first_position + call.num_rows;
-    plan.end_block = (num_positions + kKvBlockTokens - 1) / kKvBlockTokens;
-    if (call.window > 0 && call.first_position >= call.window) {
+    plan.end_block = ceil_div(num_positions, kKvBlockTokens);
+    if (call.window > 0 && call.first_position >= call.window)
         plan.first_block = (call.first_position - call.window + 1) / kKvBlockTokens;
-    }
-    const uint32_t num_blocks = plan.end_block - plan.first_block;
-    plan.split_blocks = num_blocks;
-    if (plan.num_tiles < kManyTiles) {
-        const uint32_t max_splits = kMaxPartials / plan.num_tiles;
-        plan.split_blocks = std::max(kMinSplitBlocks, (num_blocks + max_splits - 1) / max_splits);
-    }
-    plan.num_splits = (num_blocks + plan.split_blocks - 1) / plan.split_blocks;
+    plan.split_blocks = split_blocks_at(call, num_positions - 1);
+    if (plan.split_blocks == 0) plan.split_blocks = plan.end_block;
+    plan.first_split = plan.first_block / plan.split_blocks;
+    plan.num_splits = ceil_div(plan.end_block, plan.split_blocks) - plan.first_split;
     return plan;
+}
+
+/// Rows from `first` on whose cut is the same.
+uint32_t count_rows_of_one_cut(const AttentionCall& call, uint32_t first) {
+    if (call.num_rows > kDecodeRows) return call.num_rows;
+    const uint32_t blocks = split_blocks_at(call, call.first_position + first);
+    uint32_t end = first + 1;
+    while (end < call.num_rows && split_blocks_at(call, call.first_position + end) == blocks) ++end;
+    return end - first;
 }
 
 AttentionTile describe_tile(const AttentionCall& call, const Plan& plan, uint32_t tile_index,
@@ -120,9 +150,10 @@ AttentionTile describe_tile(const AttentionCall& call, const Plan& plan, uint32_
     const uint32_t kv_head = tile_index / plan.tiles_per_head;
     const uint32_t first_query = tile_index % plan.tiles_per_head * kAttentionTile;
     const uint32_t queries = call.num_rows * plan.group;
-    const uint32_t begin = (plan.first_block + split * plan.split_blocks) * kKvBlockTokens;
-    const uint32_t end =
-        std::min(begin + plan.split_blocks * kKvBlockTokens, call.first_position + call.num_rows);
+    const uint32_t first_block = (plan.first_split + split) * plan.split_blocks;
+    const uint32_t begin = std::max(first_block, plan.first_block) * kKvBlockTokens;
+    const uint32_t end = std::min((first_block + plan.split_blocks) * kKvBlockTokens,
+                                  call.first_position + call.num_rows);
     return {.q = call.q + size_t{kv_head} * plan.group * call.key_dim,
             .q_stride = call.q_stride,
             .group = plan.group,
@@ -179,11 +210,9 @@ void write_query(const AttentionCall& call, const Plan& plan, uint32_t tile_inde
     if (is_first) std::fill_n(out, call.value_dim, 0.0f);
 }
 
-}  // namespace
-
-void attention(const Lane& lane, const KernelTable& kernels, AttentionScratch& scratch,
-               const AttentionCall& call) {
-    const AttentionScratch::State& state = scratch.state();
+/// All rows have the same cut.
+void attend(const Lane& lane, const KernelTable& kernels, const AttentionScratch::State& state,
+            const AttentionCall& call) {
     const Plan plan = make_plan(call);
     const uint32_t queries = call.num_rows * plan.group;
     const auto queries_of = [&](uint32_t tile) {
@@ -214,6 +243,21 @@ void attention(const Lane& lane, const KernelTable& kernels, AttentionScratch& s
         write_query(call, plan, tile, i, [&](uint32_t s) {
             return state.part(first_part + tile * plan.num_splits + s);
         });
+    }
+}
+
+}  // namespace
+
+void attention(const Lane& lane, const KernelTable& kernels, AttentionScratch& scratch,
+               const AttentionCall& call) {
+    for (uint32_t first = 0; first < call.num_rows;) {
+        AttentionCall rows = call;
+        rows.num_rows = count_rows_of_one_cut(call, first);
+        rows.first_position += first;
+        rows.q += first * call.q_stride;
+        rows.out += first * call.out_stride;
+        attend(lane, kernels, scratch.state(), rows);
+        first += rows.num_rows;
     }
 }
 
