@@ -92,6 +92,10 @@ TEST_CASE("CpuBackend: the smaller types take half and 27 % of the memory", "[ba
     CHECK(half->backend().info().kv_bytes == 3 * 2 * 64 * (8 * 2 + 16 * 2));
     const auto codes = open_or_fail(path, {.context_tokens = 64, .kv_type = KvType::q8_0});
     CHECK(codes->backend().info().kv_bytes == 3 * 2 * 64 * (8 + 2 + 16 + 2));
+}
+
+TEST_CASE("CpuBackend: the smaller types take half and 27 % of a real model's memory",
+          "[backend][model]") {
     const auto starter = find_model("smollm2");
     if (!starter) return report_skip("the model smollm2 is not downloaded");
     const auto runner = open_or_fail(*starter, {.context_tokens = 64});

@@ -41,6 +41,8 @@ class Portal : public QObject {
   public:
     Portal(QDBusConnection& bus, std::function<void(uint)> take, QObject* parent)
         : QObject(parent), m_take(std::move(take)) {
+        // Without this Qt connects only where the type was used before.
+        qRegisterMetaType<QDBusVariant>();
         bus.connect(kService, kPath, kInterface, QStringLiteral("SettingChanged"), this,
                     SLOT(takeSetting(QString, QString, QDBusVariant)));
     }

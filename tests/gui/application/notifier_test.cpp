@@ -57,7 +57,7 @@ struct Fixture {
     QString busName = QStringLiteral("service");
 
     Fixture() {
-        static SessionBus bus;
+        const SessionBus& bus = SessionBus::instance();
         REQUIRE_FALSE(bus.address().isEmpty());
         QDBusConnection own = QDBusConnection::connectToBus(bus.address(), busName);
         REQUIRE(own.registerService(QStringLiteral("org.freedesktop.Notifications")));
@@ -78,7 +78,7 @@ TEST_CASE("Notifier: tells the desktop, replaces, withdraws and hears the click"
     Fixture f;
     QSignalSpy activated(&f.notifier, &Notifier::activated);
     f.notifier.tell(QStringLiteral("Done"), QStringLiteral("a <b> & c"));
-    QTRY_COMPARE_WITH_TIMEOUT(f.service.shown.size(), 1, kPatienceMs);
+    REQUIRE(QTest::qWaitFor([&] { return f.service.shown.size() == 1; }, kPatienceMs));
     CHECK(f.service.shown[0].replaces == 0);
     CHECK(f.service.shown[0].title == QStringLiteral("Done"));
     CHECK(f.service.shown[0].text == QStringLiteral("a &lt;b&gt; &amp; c"));
@@ -86,7 +86,7 @@ TEST_CASE("Notifier: tells the desktop, replaces, withdraws and hears the click"
     CHECK(f.service.shown[0].actions[0] == QStringLiteral("default"));
     QTest::qWait(50);  // for the answer
     f.notifier.tell(QStringLiteral("Done again"), {});
-    QTRY_COMPARE_WITH_TIMEOUT(f.service.shown.size(), 2, kPatienceMs);
+    REQUIRE(QTest::qWaitFor([&] { return f.service.shown.size() == 2; }, kPatienceMs));
     CHECK(f.service.shown[1].replaces == 7);
     QTest::qWait(50);
     emit f.service.ActionInvoked(6, QStringLiteral("default"));  // of another program
@@ -94,7 +94,7 @@ TEST_CASE("Notifier: tells the desktop, replaces, withdraws and hears the click"
     REQUIRE(activated.wait(kPatienceMs));
     CHECK(activated.size() == 1);
     f.notifier.withdraw();
-    QTRY_COMPARE_WITH_TIMEOUT(f.service.closed.size(), 1, kPatienceMs);
+    REQUIRE(QTest::qWaitFor([&] { return f.service.closed.size() == 1; }, kPatienceMs));
     CHECK(f.service.closed.first() == 7);
     f.notifier.withdraw();  // nothing is shown any more
     QTest::qWait(50);
@@ -147,7 +147,7 @@ TEST_CASE("ReplyWatch: only long replies in the background are told, and only if
     CHECK(bus.service.shown.isEmpty());
     settings.setNotifyWhenDone(true);
     reply();
-    QTRY_COMPARE_WITH_TIMEOUT(bus.service.shown.size(), 1, kPatienceMs);
+    REQUIRE(QTest::qWaitFor([&] { return bus.service.shown.size() == 1; }, kPatienceMs));
     CHECK(bus.service.shown[0].text == QStringLiteral("The sea"));
 }
 

@@ -215,7 +215,7 @@ TEST_CASE("Generator: lets go of a model, also of one that is loading or writing
     REQUIRE(unloaded.wait(kPatienceMs));
     CHECK(f.control->num_models == 0);
     CHECK_FALSE(f.generator.model().has_value());
-    QTRY_COMPARE_WITH_TIMEOUT(finished.size(), 1, kPatienceMs);
+    REQUIRE(QTest::qWaitFor([&] { return finished.size() == 1; }, kPatienceMs));
 
     f.control->step_time = std::chrono::milliseconds(0);
     f.control->load_time = std::chrono::milliseconds(5000);

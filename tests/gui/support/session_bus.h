@@ -6,6 +6,10 @@
 #include <QStandardPaths>
 #include <QString>
 
+#include <csignal>
+
+#include <sys/prctl.h>
+
 #include "support/golden.h"
 
 namespace hokku::testing {
@@ -17,10 +21,21 @@ inline bool has_bus_daemon() {
     return is_there;
 }
 
-/// A program has one connection to its session bus: make this once, before that.
+/// A program has one connection to its session bus: this is made once, before that, and ends with
+/// the program.
 class SessionBus {
   public:
+    static const SessionBus& instance() {
+        // Never destroyed: after main() no process can be waited for.
+        static const auto* bus = new SessionBus;
+        return *bus;
+    }
+    /// Empty where the bus did not start.
+    [[nodiscard]] QString address() const { return QString::fromLatin1(m_address); }
+
+  private:
     SessionBus() {
+        m_daemon.setChildProcessModifier([] { prctl(PR_SET_PDEATHSIG, SIGKILL); });
         constexpr int kBusPatienceMs = 10'000;
         m_daemon.start(QStringLiteral("dbus-daemon"),
                        {QStringLiteral("--session"), QStringLiteral("--nofork"),
@@ -30,14 +45,7 @@ class SessionBus {
         m_address = m_daemon.readLine().trimmed();
         qputenv("DBUS_SESSION_BUS_ADDRESS", m_address);
     }
-    ~SessionBus() {
-        m_daemon.terminate();
-        m_daemon.waitForFinished();
-    }
-    /// Empty where the bus did not start.
-    [[nodiscard]] QString address() const { return QString::fromLatin1(m_address); }
 
-  private:
     QProcess m_daemon;
     QByteArray m_address;
 };
