@@ -51,14 +51,14 @@ MainWindow::MainWindow(const MainWindowParts& parts)
     resize(1080, 760);
     m_state.restore();
     newChat(false);
-    for (const NoticeWords& problem : m_presets.problems()) m_chatPage->showNotice(problem);
+    QVector<NoticeWords> problems = m_presets.problems();
     if (const QString kept = parts.settings.damagedFile(); !kept.isEmpty())
-        m_chatPage->showNotice([kept] {
+        problems.append([kept] {
             return tr("The file of the settings was damaged. What could be read of it is used; the "
                       "file is kept as %1.")
                 .arg(kept);
         });
-    if (parts.store.notice()) m_chatPage->showNotice(parts.store.notice());
+    showNotices(problems);
     connect(&parts.store, &ChatStore::noticed, m_chatPage,
             [this](const NoticeWords& words) { m_chatPage->showNotice(words); });
 }
@@ -86,6 +86,18 @@ void MainWindow::build() {
 
 MainWindow::~MainWindow() {
     m_chatPage->save();
+}
+
+/// All in one, as a notice takes the place of the one before; with what is wrong with the store,
+/// which must not be overlooked.
+void MainWindow::showNotices(QVector<NoticeWords> notices) {
+    if (const NoticeWords trouble = m_parts.store.notice()) notices.append(trouble);
+    if (notices.isEmpty()) return;
+    m_chatPage->showNotice([notices] {
+        QStringList texts;
+        for (const NoticeWords& words : notices) texts.append(words());
+        return texts.join(QLatin1Char('\n'));
+    });
 }
 
 /// Says which model there is, or that it is on its way.

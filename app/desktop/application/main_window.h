@@ -74,6 +74,7 @@ class MainWindow : public QMainWindow {
     void showPage(QWidget* page);
     void togglePage(QWidget* page);
     void showModel();
+    void showNotices(QVector<NoticeWords> notices);
     void offerModel(const QString& kept);
     void reportFailure(const QString& name, const Error& error);
     void showTitle();

@@ -52,8 +52,10 @@ void MainWindow::connectModel() {
     connect(&generator, &qt::Generator::loadProgress, m_header, &HeaderBar::setLoading);
     connect(&m_models, &ModelControl::settled, this, &MainWindow::showModel);
     connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
+        QVector<NoticeWords> warnings;
         for (const std::string& warning : info.warnings)
-            m_chatPage->showNotice([warning] { return warningText(warning); });
+            warnings.append([warning] { return warningText(warning); });
+        if (!warnings.isEmpty()) showNotices(warnings);
     });
     connect(&m_models, &ModelControl::failed, this, &MainWindow::reportFailure);
     connect(m_modelsPage, &ModelsPage::aboutToDelete, &m_models, &ModelControl::letGo);

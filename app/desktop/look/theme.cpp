@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QFontDatabase>
+#include <QFontInfo>
 #include <QGuiApplication>
 #include <QPalette>
 #include <QStyleFactory>
@@ -162,6 +163,8 @@ QFont Theme::verseFont() const {
 QFont Theme::codeFont() const {
     QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
     font.setPointSizeF(textFont().pointSizeF() * 0.95);
+    // Else Qt may take a bold face for the letters that it lacks.
+    font.setFamilies({QFontInfo(font).family(), QStringLiteral("Noto Sans Mono CJK JP")});
     return font;
 }
 

@@ -89,6 +89,30 @@ TEST_CASE("MainWindow: what is wrong with the files at the start is said in both
     }
 }
 
+TEST_CASE("MainWindow: several things that are wrong are all said, also after a model has warned",
+          "[gui][quick]") {
+    WindowFixture f;
+    f.window.reset();
+    f.store.reset();
+    overwrite(f.folders.settingsFile, "[General]\nlanguage=en\n[window\n");
+    overwrite(f.folders.presets() + QStringLiteral("/broken.json"), "{");
+    f.settings = std::make_unique<Settings>(f.folders.settingsFile);
+    QFile blocker(f.folder.filePath(QStringLiteral("file")));
+    REQUIRE(blocker.open(QIODevice::WriteOnly));
+    auto store = ChatStore::open(blocker.fileName() + QStringLiteral("/chats.sqlite"));
+    REQUIRE(store.ok());
+    f.store = std::move(*store);
+    f.openWindow();
+    for (const char* text : {"settings was damaged", "broken.json", "cannot be stored"})
+        CHECK(isShown(*f.window, QString::fromLatin1(text)));
+    ModelInfo info = *f.generator->model();
+    info.warnings = {"the model has no chat template: it continues text only", "something else"};
+    emit f.generator->modelReady(info);
+    CHECK(isShown(*f.window, QStringLiteral("no chat template")));
+    CHECK(isShown(*f.window, QStringLiteral("something else")));
+    CHECK(isShown(*f.window, QStringLiteral("cannot be stored")));
+}
+
 TEST_CASE("Settings: of a damaged file what can be read stays, and it is written again",
           "[gui][quick]") {
     const AppFixture f;
