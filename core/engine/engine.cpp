@@ -169,6 +169,10 @@ Result<ModelInfo> Engine::Impl::load(const LoadOptions& options, const LoadContr
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     session = std::make_unique<ModelSession>(std::move(loaded));
     session->on_info_changed = [this] { publish(&session->loaded); };
+    load_options = options;
+    session->restart = [this](const Error& lost) {
+        return loader->restart(session->loaded, load_options, lost);
+    };
     scheduler = std::make_unique<Scheduler>(*session);
     publish(&session->loaded);
     return session->loaded.info;

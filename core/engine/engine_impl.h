@@ -51,6 +51,7 @@ struct Engine::Impl {
     // Of the inference thread.
     std::unique_ptr<ModelLoader> loader;
     std::unique_ptr<ModelSession> session;
+    LoadOptions load_options;              ///< Of the session.
     std::unique_ptr<Scheduler> scheduler;  ///< There whenever the session is.
 
     // Shared, under the mutex.

@@ -42,6 +42,7 @@ struct LoadedModel {
     bool is_exact = false;  ///< Loaded so.
     /// Whether a page of the weights could not be read: every step fails then. May be empty.
     std::function<bool()> has_read_fault;
+    uint32_t num_restarts = 0;  ///< Of the backend, whose device was lost.
     ModelInfo info;
 };
 
@@ -63,6 +64,10 @@ class ModelLoader {
     /// Makes the backend. The model before has been given up by then.
     virtual Result<void> start(LoadedModel& loaded, const LoadOptions& options,
                                const LoadControl& control) = 0;
+    /// Makes the backend anew after its device was lost, with as many KV blocks, which are empty.
+    /// Errors : unsupported: it can make none.
+    virtual Result<void> restart(LoadedModel& loaded, const LoadOptions& options,
+                                 const Error& lost);
 };
 
 }  // namespace hokku

@@ -22,6 +22,8 @@ namespace hokku {
 namespace {
 
 constexpr uint32_t kMaxStepLogits = 32;
+/// Of a GPU, which takes them in milliseconds.
+constexpr uint32_t kGpuStepTokens = 512;
 
 constexpr uint32_t kLeastPrefillRows = 12;
 static_assert(kLeastPrefillRows > kDecodeRows, "a prompt's pieces round otherwise than decoding");
@@ -243,10 +245,6 @@ class GgufModelLoader : public ModelLoader {
         loaded.max_guesses = kDecodeRows - 1;
         loaded.is_exact = options.exact;
         loaded.least_prefill_rows = kLeastPrefillRows;
-        // The kernels are known only once a backend is there, so they are asked for by name.
-        loaded.max_step_tokens =
-            choose_step_tokens(largest_layer_weights(*loaded.file, loaded.model->spec()),
-                               options.exact || cpu_kernels_are_reference());
         loaded.max_sequences = std::clamp(options.max_sequences, 1u, kMaxStepLogits);
         loaded.info.max_sequences = loaded.max_sequences;
         if (gpu_) {
@@ -260,6 +258,27 @@ class GgufModelLoader : public ModelLoader {
         }
         HOKKU_CHECK(control.report(0.92));
         if (!loaded.backend) HOKKU_CHECK(start_cpu(loaded, options));
+        take_info(loaded);
+        return {};
+    }
+
+    /// First on the same GPU, once, then on the CPU.
+    Result<void> restart(LoadedModel& loaded, const LoadOptions& options,
+                         const Error& lost) override {
+        loaded.backend.reset();
+        HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
+        const bool may_retry = wanted.has_value() && loaded.num_restarts++ == 0;
+        if (!may_retry || !open_gpu(loaded, options, *wanted).ok() ||
+            !start_gpu_backend(loaded, options, {}).ok()) {
+            refuse_gpu(loaded, lost);
+            HOKKU_CHECK(start_cpu(loaded, options));
+        }
+        take_info(loaded);
+        return {};
+    }
+
+  private:
+    static void take_info(LoadedModel& loaded) {
         const BackendInfo& backend = loaded.backend->info();
         loaded.info.device = backend.device;
         loaded.info.kernels = backend.kernels;
@@ -268,10 +287,8 @@ class GgufModelLoader : public ModelLoader {
         loaded.info.scratch_bytes = backend.scratch_bytes;
         loaded.info.bytes_per_token = backend.bytes_per_token;
         loaded.info.rank_weight_bytes = backend.rank_weight_bytes;
-        return {};
     }
 
-  private:
     /// gpu_ where the model goes to one, else why not.
     Result<void> choose_device(LoadedModel& loaded, const LoadOptions& options) {
         gpu_.reset();
@@ -320,24 +337,35 @@ class GgufModelLoader : public ModelLoader {
                                                      .weight_bytes = taken,
                                                      .is_weights_mapped = false},
                                                     {plan.total_bytes, plan.free_bytes}));
-        const BackendOptions wanted{
-            .num_kv_blocks = context.num_kv_blocks,
-            .kv_type = options.kv_type,
-            .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
-            .max_step_logits = kMaxStepLogits,
-            .context_tokens = context.context_tokens};
-        HOKKU_TRY(loaded.backend,
-                  GpuModel::start(std::move(gpu_), info.num_vocab, wanted, [&](double share) {
-                      return control.report(0.05 + 0.85 * share);
-                  }));
         info.context_tokens = context.context_tokens;
         info.kv_type = options.kv_type;
         loaded.num_kv_blocks = context.num_kv_blocks;
+        HOKKU_CHECK(start_gpu_backend(loaded, options, control));
         if (!context.warning.empty()) info.warnings.push_back(std::move(context.warning));
         return {};
     }
 
+    /// With the blocks and the context that are planned.
+    Result<void> start_gpu_backend(LoadedModel& loaded, const LoadOptions& options,
+                                   const LoadControl& control) {
+        const BackendOptions wanted{.num_kv_blocks = loaded.num_kv_blocks,
+                                    .kv_type = options.kv_type,
+                                    .max_step_tokens = kGpuStepTokens + loaded.max_sequences,
+                                    .max_step_logits = kMaxStepLogits,
+                                    .context_tokens = loaded.info.context_tokens};
+        HOKKU_TRY(loaded.backend, GpuModel::start(std::move(gpu_), loaded.info.num_vocab, wanted,
+                                                  [&](double share) {
+                                                      return control.report(0.05 + 0.85 * share);
+                                                  }));
+        loaded.max_step_tokens = kGpuStepTokens;
+        return {};
+    }
+
     Result<void> start_cpu(LoadedModel& loaded, const LoadOptions& options) {
+        // The kernels are known only once a backend is there, so they are asked for by name.
+        loaded.max_step_tokens =
+            choose_step_tokens(largest_layer_weights(*loaded.file, loaded.model->spec()),
+                               options.exact || cpu_kernels_are_reference());
         HOKKU_TRY(
             loaded.backend,
             make_cpu_backend(*loaded.model,

@@ -35,10 +35,17 @@ struct ModelSession {
         return vocabulary_;
     }
 
+    /// Goes on with another backend after the device was lost. No sequence may be open; what was
+    /// cached is gone.
+    /// Errors : those of the restart; every later step fails with them.
+    Result<void> recover(const Error& lost);
+
     LoadedModel loaded;
     KvCache kv;
     StepRunner runner;
     std::function<void()> on_info_changed;  ///< Of the engine; may be empty.
+    /// Makes the backend of `loaded` anew; of the engine; may be empty.
+    std::function<Result<void>(const Error& lost)> restart;
 
   private:
     std::shared_ptr<const ConstraintVocabulary> vocabulary_;  // shared with constraints

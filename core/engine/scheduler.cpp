@@ -72,13 +72,7 @@ struct Scheduler::Entry {
 };
 
 Scheduler::Scheduler(ModelSession& session)
-    : session_(session),
-      max_sequences_(session.loaded.max_sequences),
-      // A step with a few rows of a prompt takes several times as long as one without, but a
-      // prompt takes the longer the smaller its pieces are.
-      mixed_rows_(std::min(
-          session.loaded.max_step_tokens,
-          std::max(session.loaded.max_step_tokens / 8, 2 * session.loaded.least_prefill_rows))) {
+    : session_(session), max_sequences_(session.loaded.max_sequences) {
     active_.reserve(max_sequences_);
     planned_.reserve(max_sequences_);
     slices_.reserve(max_sequences_);
@@ -229,11 +223,19 @@ void Scheduler::plan() {
     }
 }
 
+/// Rows of prompts in a step that decodes too. With a few of them it takes several times as long as
+/// without, but a prompt takes the longer the smaller its pieces are.
+uint32_t Scheduler::mixed_rows() const {
+    const LoadedModel& loaded = session_.loaded;
+    return std::min(loaded.max_step_tokens,
+                    std::max(loaded.max_step_tokens / 8, 2 * loaded.least_prefill_rows));
+}
+
 // One row of each sequence that goes on after its prompt; the budget is for all beyond that.
 void Scheduler::give_rows() {
     const bool has_decoding = std::any_of(active_.begin(), active_.end(),
                                           [](const auto& entry) { return entry->is_decoding(); });
-    uint32_t budget = has_decoding ? mixed_rows_ : session_.loaded.max_step_tokens;
+    uint32_t budget = has_decoding ? mixed_rows() : session_.loaded.max_step_tokens;
     for (auto& entry : active_) {
         Generation& generation = entry->generation;
         const bool is_prefilling = generation.is_prefilling();
@@ -265,12 +267,17 @@ void Scheduler::make_room(Entry& entry) {
 
 void Scheduler::preempt_newest() {
     if (active_.empty()) return;
+    suspend_newest();
+    ++num_preemptions_;
+}
+
+/// It gives its blocks back and waits.
+void Scheduler::suspend_newest() {
     std::unique_ptr<Entry> entry = std::move(active_.back());
     active_.pop_back();
     entry->on_stop.reset();
     entry->generation.suspend();
     insert_by_arrival(waiting_, std::move(entry));
-    ++num_preemptions_;
 }
 
 // ---- what comes out of it ----------------------------------------------------------------------
@@ -285,9 +292,27 @@ void Scheduler::run() {
         error = no_memory();
     }
     if (error->code == ErrorCode::cancelled && step_stop_.stop_requested()) return;
+    if (error->code == ErrorCode::device && recover(*error)) return;
     if (error->code == ErrorCode::numeric && has_guesses()) return run_without_guesses();
     if (error->code == ErrorCode::numeric && planned_.size() > 1) return run_one_by_one();
     for (Entry* entry : planned_) attempt(*entry, [&]() -> Result<void> { return *error; });
+}
+
+/// After the device was lost: all go on where they were, once what they held is evaluated again.
+/// False: nothing can be done.
+bool Scheduler::recover(const Error& lost) {
+    if (!session_.restart) return false;
+    planned_.clear();
+    slices_.clear();
+    is_full_ = false;
+    while (!active_.empty()) suspend_newest();
+    const Result<void> recovered = session_.recover(lost);
+    if (recovered.ok()) return true;
+    for (auto& entry : waiting_) {
+        attempt(*entry, [&] { return recovered; });
+        for (auto& follower : entry->followers) attempt(*follower, [&] { return recovered; });
+    }
+    return true;
 }
 
 bool Scheduler::has_guesses() const {

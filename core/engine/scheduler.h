@@ -74,9 +74,12 @@ class Scheduler {
     bool start(Entry& entry);
     [[nodiscard]] bool has_room_for(Entry& entry);
     void give_rows();
+    [[nodiscard]] uint32_t mixed_rows() const;
     void make_room(Entry& entry);
     void take_logits(std::span<Entry* const> entries, std::span<const float> logits);
     void start_followers(Entry& leader, std::span<const float> logits);
+    void suspend_newest();
+    bool recover(const Error& lost);
     void fail_all();
     [[nodiscard]] bool has_guesses() const;
     void run_without_guesses();
@@ -92,7 +95,6 @@ class Scheduler {
 
     ModelSession& session_;
     uint32_t max_sequences_;
-    uint32_t mixed_rows_;  ///< Of prompts, in a step that decodes too.
     uint64_t num_arrived_ = 0, num_preemptions_ = 0;
     EntryList active_, waiting_;
     bool is_full_ = false;  ///< The first waiting one did not fit; nothing has changed since.

@@ -10,7 +10,7 @@ namespace hokku {
 
 StepRunner::StepRunner(Backend& backend, KvCache& cache, const StepLimits& limits,
                        std::function<bool()> has_read_fault)
-    : backend_(backend),
+    : backend_(&backend),
       cache_(cache),
       tokens_(limits.max_tokens),
       sequences_(limits.max_sequences),
@@ -60,12 +60,12 @@ Result<std::span<const float>> StepRunner::run_slices(std::span<const StepSlice>
         num_best = std::max(num_best, slice.num_best);
     }
     HOKKU_TRY(const std::span<const float> logits,
-              backend_.run({.tokens = tokens,
-                            .sequences = std::span(sequences_).first(slices.size()),
-                            .logit_rows = std::span(logit_rows_).first(num_logits),
-                            .num_best = needs_all ? 0 : num_best,
-                            .trace = trace,
-                            .stop = stop}));
+              backend_->run({.tokens = tokens,
+                             .sequences = std::span(sequences_).first(slices.size()),
+                             .logit_rows = std::span(logit_rows_).first(num_logits),
+                             .num_best = needs_all ? 0 : num_best,
+                             .trace = trace,
+                             .stop = stop}));
     if (has_read_fault_ && has_read_fault_())
         return Error{ErrorCode::io,
                      "a part of the model file can no longer be read: it has shrunk or its medium "

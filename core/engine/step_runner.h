@@ -45,9 +45,12 @@ struct StepLimits {
 /// Threads: the thread that made it (asserted). No allocation after construction.
 class StepRunner {
   public:
-    /// The backend and the cache must outlive it.
+    /// The cache must outlive it, and the backend its use.
     StepRunner(Backend& backend, KvCache& cache, const StepLimits& limits,
                std::function<bool()> has_read_fault);
+
+    /// Another backend with the same KV blocks, which hold nothing that is cached.
+    void use(Backend& backend) { backend_ = &backend; }
 
     /// Logits [num_logit_rows, num_vocab], valid until the next call. After an error nothing of
     /// the step is stored.
@@ -64,7 +67,7 @@ class StepRunner {
                                               std::span<const int32_t> tokens, StepTrace* trace,
                                               const std::stop_token& stop);
 
-    Backend& backend_;
+    Backend* backend_;
     KvCache& cache_;
     // Of the step in work, sized once.
     std::vector<int32_t> tokens_;

@@ -110,7 +110,9 @@ Result<void> Gpu::start(int32_t index, std::span<const void* const> images) {
 
 Gpu::~Gpu() {
     if (context_ == nullptr) return;
-    if (make_current().ok()) {
+    if (!make_current().ok() || api_.context_synchronize() != DriverResult::success) {
+        api_.context_reset(device_);  // It is lost; nothing else gives back what it held.
+    } else {
         if (stream_ != nullptr) api_.stream_destroy(stream_);
         for (ModuleHandle module : modules_) api_.module_unload(module);
     }

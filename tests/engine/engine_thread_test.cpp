@@ -45,6 +45,43 @@ bool wait_for(Condition condition) {
 
 }  // namespace
 
+TEST_CASE("Engine: when a device is lost the texts go on, and fail where nothing is left",
+          "[engine][quick]") {
+    auto control = std::make_shared<FakeControl>();
+    control->num_restarts = 1;
+    int num_steps = 0;
+    control->before_step = [&](const Step&) -> Result<void> {
+        if (++num_steps != 8 && num_steps < 30) return {};
+        return Error{ErrorCode::device, "the device is lost", "fake", ""};
+    };
+    const auto engine = make_loaded_fake_engine(control);
+    const std::vector<TokenId> prompt(70, 'a');
+    const auto generate = [&](uint32_t max_tokens) {
+        GenerationRequest request;
+        request.tokens = prompt;
+        request.sampling.temperature = 0;
+        request.max_tokens = max_tokens;
+        request.ignore_end = true;
+        return engine->generate(std::move(request));
+    };
+    // Five steps for the prompt and one for each token; after the loss all of it again.
+    const GenerationResult result = generate(5).wait();
+    CHECK(result.reason == StopReason::max_tokens);
+    CHECK(result.tokens == expected_greedy(prompt, 5));
+    CHECK(num_steps > 8);
+    CHECK(control->num_models == 1);
+    std::vector<GenerationHandle> handles;
+    for (int i = 0; i < 2; ++i) handles.push_back(generate(20));
+    for (GenerationHandle& handle : handles) {
+        const GenerationResult failed = handle.wait();
+        REQUIRE(failed.reason == StopReason::failed);
+        CHECK(failed.error->what == "the device is lost");
+    }
+    CHECK(control->num_models == 0);
+    CHECK(generate(1).wait().reason == StopReason::failed);
+    CHECK(control->num_faults == 0);
+}
+
 TEST_CASE("Engine: cancel ends a generation within 200 ms", "[engine][quick][threads][serial]") {
     auto control = std::make_shared<FakeControl>();
     control->context_tokens = 100'000;

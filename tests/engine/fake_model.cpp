@@ -196,6 +196,13 @@ class FakeLoader : public ModelLoader {
         return {};
     }
 
+    Result<void> restart(LoadedModel& loaded, const LoadOptions&, const Error& lost) override {
+        loaded.backend.reset();
+        if (control_->num_restarts-- <= 0) return lost;
+        loaded.backend = std::make_unique<FakeBackend>(control_, loaded.num_kv_blocks);
+        return {};
+    }
+
   private:
     std::shared_ptr<FakeControl> control_;
 };

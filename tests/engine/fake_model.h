@@ -63,6 +63,7 @@ struct FakeControl {
     std::chrono::milliseconds load_time{0};
     std::function<void(const LoadOptions&)> on_open;
     std::atomic<int> fail_open{0}, fail_start{0};  ///< 1: with an error.
+    int num_restarts = 0;  ///< That succeed; the one behind loses the backend.
     std::atomic<bool> read_fault{false};
     std::function<void(const Step&)> on_step;
     /// For each sequence of a step, the tokens that its last row finds in its blocks.
