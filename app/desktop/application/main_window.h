@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QMainWindow>
+#include <QThread>
+#include <filesystem>
 #include <memory>
 
 #include "application/floating_sidebar.h"
@@ -74,6 +76,7 @@ class MainWindow : public QMainWindow {
     void showPage(QWidget* page);
     void togglePage(QWidget* page);
     void showModel();
+    void readDefaults(const std::filesystem::path& model);
     void showNotices(QVector<NoticeWords> notices);
     void offerModel(const QString& kept);
     void reportFailure(const QString& name, const Error& error);
@@ -99,6 +102,7 @@ class MainWindow : public QMainWindow {
     ReplyWatch m_replyWatch;
     FloatingSidebar m_floating;
     WindowState m_state;
+    std::unique_ptr<QThread> m_reader;  ///< Of the header of the model.
     bool m_isQuitting = false;
 };
 

@@ -52,6 +52,7 @@ void MainWindow::connectModel() {
     connect(&generator, &qt::Generator::loadProgress, m_header, &HeaderBar::setLoading);
     connect(&m_models, &ModelControl::settled, this, &MainWindow::showModel);
     connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
+        readDefaults(info.path);
         QVector<NoticeWords> warnings;
         for (const std::string& warning : info.warnings)
             warnings.append([warning] { return warningText(warning); });

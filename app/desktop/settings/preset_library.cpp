@@ -20,6 +20,7 @@ void PresetLibrary::reread() {
     const PresetList list = readPresets(m_folder);
     m_presets = list.presets;
     m_problems = list.problems;
+    m_modelDefaults.applyTo(m_presets.first().sampling);
     for (Preset& preset : m_presets) {
         const auto changed = m_changed.constFind(preset.key);
         if (changed == m_changed.constEnd()) continue;
@@ -28,6 +29,12 @@ void PresetLibrary::reread() {
         preset.name = name;
     }
     emit listChanged();
+}
+
+void PresetLibrary::setModelDefaults(const ModelDefaults& defaults) {
+    if (m_modelDefaults == defaults) return;
+    m_modelDefaults = defaults;
+    reread();
 }
 
 bool PresetLibrary::contains(const QString& key) const {
