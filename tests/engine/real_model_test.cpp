@@ -247,8 +247,9 @@ TEST_CASE("Engine: 2,000 tokens in one go do not make the memory grow", "[engine
         std::cout << name << ": " << result.stats.decode_tok_s << " tok/s over 2,000 tokens, "
                   << (static_cast<double>(at_end) - static_cast<double>(at_start)) / 1e6
                   << " MB more at the end\n";
-        // What the text itself takes, some 400 bytes a token.
-        CHECK(at_end < at_start + 1'500'000);
+        // What the text itself takes, some 400 bytes a token, and a KV block or two in another
+        // place.
+        CHECK(at_end < at_start + 4'500'000);
     }
     prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 }
