@@ -30,6 +30,12 @@ if(WIN32)
     target_link_options(hokku_program INTERFACE -static -Wl,--stack,8388608)
 endif()
 
+# For libraries that are opened at run time: on Windows, too, one file that needs no other.
+add_library(hokku_plugin INTERFACE)
+if(WIN32)
+    target_link_options(hokku_plugin INTERFACE -static)
+endif()
+
 if(HOKKU_SANITIZE)
     list(JOIN HOKKU_SANITIZE "," _hokku_sanitizers)
     # GCC documents -Wmaybe-uninitialized as unreliable beside -fsanitize: it warns of the standard
