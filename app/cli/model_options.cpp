@@ -113,10 +113,9 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
     command
         ->add_option_function<std::string>(
             "--kv-type",
-            [&options](const std::string& name) {
-                options.kv_type = find_kv_type(name).value_or(KvType::f32);
-            },
-            "How the context is kept: f32, f16 (half the memory) or q8_0 (27 %)")
+            [&options](const std::string& name) { options.kv_type = find_kv_type(name); },
+            "How the context is kept: f32, f16 (half the memory) or q8_0 (27 %); f32 on the CPU "
+            "and f16 on a GPU unless given")
         ->type_name("TYPE")
         ->check(is_one_of({"f32", "f16", "q8_0"}));
     command->add_flag("--exact", options.exact,

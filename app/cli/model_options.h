@@ -24,8 +24,8 @@ struct ModelOptions {
     uint32_t threads = 0;
     uint32_t ranks = 1;
     std::optional<uint32_t> context_tokens;
-    KvType kv_type = KvType::f32;
-    uint32_t max_sequences = 1;  ///< Not an option: commands say how many they run together.
+    std::optional<KvType> kv_type;  ///< Absent: as the device has it best.
+    uint32_t max_sequences = 1;     ///< Not an option: commands say how many they run together.
     std::string device = "auto";
     bool exact = false, read = false;
 };

@@ -117,14 +117,15 @@ ModelInfo describe(const GgufFile& file, const ModelSpec& spec) {
 }
 
 /// Of all ranks: those that share a KV head have it each.
-Result<uint64_t> all_kv_block_bytes(const Model& model, const LoadOptions& options) {
+Result<uint64_t> all_kv_block_bytes(const Model& model, const LoadOptions& options,
+                                    KvType kv_type) {
     if (options.num_ranks == 0 || options.num_ranks > kMaxRanks)
         return Error{ErrorCode::bad_argument, fmt::format("{} ranks", options.num_ranks),
                      "load options", fmt::format("1 to {}", kMaxRanks)};
     HOKKU_TRY(const std::vector<ModelShard> shards,
               shard_model(model.spec(), model.weights(), options.num_ranks));
     uint64_t bytes = 0;
-    for (const ModelShard& shard : shards) bytes += cpu_kv_block_bytes(shard.spec, options.kv_type);
+    for (const ModelShard& shard : shards) bytes += cpu_kv_block_bytes(shard.spec, kv_type);
     return bytes;
 }
 
@@ -269,7 +270,7 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
         const bool may_retry = wanted.has_value() && loaded.num_restarts++ == 0;
         if (!may_retry || !open_gpu(loaded, options, *wanted).ok() ||
-            !start_gpu_backend(loaded, options, {}).ok()) {
+            !start_gpu_backend(loaded, {}).ok()) {
             refuse_gpu(loaded, lost);
             HOKKU_CHECK(start_cpu(loaded, options));
         }
@@ -308,7 +309,7 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_TRY(const PluginTable* plugin, find_plugin_ ? find_plugin_() : find_gpu_plugin());
         HOKKU_TRY(auto model, GpuModel::open(*plugin, index, *loaded.file));
         // What its kernels do not compute is known now; the memory is looked at again later.
-        HOKKU_TRY(const GpuPlan plan, model->plan(options.kv_type));
+        HOKKU_TRY(const GpuPlan plan, model->plan(options.kv_type.value_or(KvType::f16)));
         static_cast<void>(plan);
         gpu_ = std::move(model);
         return {};
@@ -323,7 +324,8 @@ class GgufModelLoader : public ModelLoader {
     Result<void> start_gpu(LoadedModel& loaded, const LoadOptions& options,
                            const LoadControl& control) {
         ModelInfo& info = loaded.info;
-        HOKKU_TRY(const GpuPlan plan, gpu_->plan(options.kv_type));
+        info.kv_type = options.kv_type.value_or(KvType::f16);
+        HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type));
         const uint64_t taken = plan.weight_bytes + plan.fixed_bytes;
         if (taken > memory_budget(plan.free_bytes))
             return Error{ErrorCode::limit_exceeded,
@@ -338,18 +340,16 @@ class GgufModelLoader : public ModelLoader {
                                                      .is_weights_mapped = false},
                                                     {plan.total_bytes, plan.free_bytes}));
         info.context_tokens = context.context_tokens;
-        info.kv_type = options.kv_type;
         loaded.num_kv_blocks = context.num_kv_blocks;
-        HOKKU_CHECK(start_gpu_backend(loaded, options, control));
+        HOKKU_CHECK(start_gpu_backend(loaded, control));
         if (!context.warning.empty()) info.warnings.push_back(std::move(context.warning));
         return {};
     }
 
     /// With the blocks and the context that are planned.
-    Result<void> start_gpu_backend(LoadedModel& loaded, const LoadOptions& options,
-                                   const LoadControl& control) {
+    Result<void> start_gpu_backend(LoadedModel& loaded, const LoadControl& control) {
         const BackendOptions wanted{.num_kv_blocks = loaded.num_kv_blocks,
-                                    .kv_type = options.kv_type,
+                                    .kv_type = loaded.info.kv_type,
                                     .max_step_tokens = kGpuStepTokens + loaded.max_sequences,
                                     .max_step_logits = kMaxStepLogits,
                                     .context_tokens = loaded.info.context_tokens};
@@ -373,7 +373,7 @@ class GgufModelLoader : public ModelLoader {
                               .num_ranks = options.num_ranks,
                               .exact = options.exact,
                               .num_kv_blocks = loaded.num_kv_blocks,
-                              .kv_type = options.kv_type,
+                              .kv_type = loaded.info.kv_type,
                               .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
                               .max_step_logits = kMaxStepLogits,
                               .context_tokens = loaded.info.context_tokens}));
@@ -383,7 +383,9 @@ class GgufModelLoader : public ModelLoader {
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
         memory_ = read_system_memory();
         ModelInfo& info = loaded.info;
-        HOKKU_TRY(const uint64_t kv_block_bytes, all_kv_block_bytes(*loaded.model, options));
+        info.kv_type = options.kv_type.value_or(KvType::f32);
+        HOKKU_TRY(const uint64_t kv_block_bytes,
+                  all_kv_block_bytes(*loaded.model, options, info.kv_type));
         HOKKU_TRY(ContextPlan plan, plan_context({.context_tokens = options.context_tokens,
                                                   .trained_context = info.trained_context,
                                                   .kv_block_bytes = kv_block_bytes,
@@ -392,10 +394,9 @@ class GgufModelLoader : public ModelLoader {
                                                   .is_weights_mapped = loaded.file->is_mapped()},
                                                  memory_));
         info.context_tokens = plan.context_tokens;
-        info.kv_type = options.kv_type;
         loaded.num_kv_blocks = plan.num_kv_blocks;
         if (!plan.warning.empty()) info.warnings.push_back(std::move(plan.warning));
-        const float bias = options.kv_type == KvType::q8_0 ? largest_key_bias(*loaded.model) : 0.0f;
+        const float bias = info.kv_type == KvType::q8_0 ? largest_key_bias(*loaded.model) : 0.0f;
         if (bias > kLargeKeyBias)
             info.warnings.push_back(fmt::format(
                 "this model's key biases reach {:.0f}: a q8_0 context costs it accuracy, f16 does "

@@ -49,6 +49,7 @@ class TinyFile {
         options.device = device;
         options.num_threads = 1;
         options.context_tokens = 128;
+        options.kv_type = KvType::f32;  // As the CPU computes, digit by digit.
         return options;
     }
 
@@ -89,6 +90,21 @@ TEST_CASE("GPU plug-in: the engine writes the CPU's text on a GPU", "[cuda][quic
     CHECK(continue_text(*gpu, 8, 1.5f).tokens == continue_text(*cpu, 8, 1.5f).tokens);
     gpu->unload();
     CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
+TEST_CASE("GPU plug-in: contexts are of halves on a GPU and of floats on the CPU",
+          "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset();
+    const auto engine = engine_on_emulator();
+    for (const auto& [device, type] : {std::pair{"cuda", KvType::f16}, {"cpu", KvType::f32}}) {
+        LoadOptions options = file.options(device);
+        options.kv_type.reset();
+        CHECK(value_of(engine->load(options)).kv_type == type);
+        options.kv_type = KvType::q8_0;
+        CHECK(value_of(engine->load(options)).kv_type == KvType::q8_0);
+        CHECK(continue_text(*engine, 2).reason == StopReason::max_tokens);
+    }
 }
 
 TEST_CASE("GPU plug-in: without a device the CPU is taken, and the reason told", "[cuda][quick]") {

@@ -31,7 +31,8 @@ struct LoadOptions {
     /// A number is clamped to the model's own limit; 0 takes that limit.
     std::optional<uint32_t> context_tokens = std::nullopt;
     /// How the context is kept: the smaller types take less memory, at some accuracy.
-    KvType kv_type = KvType::f32;
+    /// Absent: f32 on the CPU, f16 on a GPU.
+    std::optional<KvType> kv_type = std::nullopt;
     uint32_t num_threads = 0;  ///< 0: one per physical core within the quota. Capped at its CPUs.
     /// Tensor parallel: the model is split over this many ranks, which share the threads (at least
     /// one each) and compute each layer together.
