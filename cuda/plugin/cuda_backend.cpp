@@ -121,7 +121,7 @@ Result<void> CudaBackend::capture_graphs() {
             graphs_.push_back(graph);
         }
     }
-    return {};
+    return gpu_.finish_copies();  // Of weights, tables and programs.
 }
 
 Result<CudaBackend::Graph> CudaBackend::capture(uint32_t bucket, HeadOutput head) {

@@ -153,6 +153,10 @@ Result<PinnedMemory> Gpu::allocate_pinned(size_t bytes, const std::string& what)
     return PinnedMemory(*this, reinterpret_cast<uint64_t>(pointer), bytes);
 }
 
+Result<void> Gpu::finish_copies() const {
+    return check(api_.context_synchronize(), "cuCtxSynchronize");
+}
+
 Result<void> Gpu::synchronize() const {
     return check(api_.stream_synchronize(stream_), "cuStreamSynchronize");
 }

@@ -93,6 +93,9 @@ class Gpu {
     [[nodiscard]] Result<GpuMemory> allocate(size_t bytes, const std::string& what) const;
     [[nodiscard]] Result<PinnedMemory> allocate_pinned(size_t bytes, const std::string& what) const;
     [[nodiscard]] Result<void> synchronize() const;
+    /// Waits for everything on the device. What cuMemcpyHtoD has taken from pageable memory may
+    /// still be under way when it returns, and the stream does not wait for it.
+    [[nodiscard]] Result<void> finish_copies() const;
 
     [[nodiscard]] const DriverApi& api() const { return api_; }
     [[nodiscard]] const GpuInfo& info() const { return info_; }

@@ -243,7 +243,7 @@ Result<void> KvMemory::write_block(const Gpu& gpu, uint32_t block,
         }
         HOKKU_CHECK(store(layer.values));
     }
-    return {};
+    return gpu.finish_copies();
 }
 
 Result<std::vector<float>> KvMemory::read_key(const Gpu& gpu, uint32_t layer, uint32_t block,
