@@ -51,6 +51,30 @@ TEST_CASE("count_physical_cores: hyperthreads count once", "[backend][quick]") {
     CHECK(count_physical_cores(root.path(), unknown) == 2);
 }
 
+TEST_CASE("fast_cpus: of hybrid machines those that a slow core would not hold up",
+          "[backend][quick]") {
+    const std::vector<uint32_t> all{0, 1, 2, 3, 4, 5, 6, 7}, slow{4, 5}, none;
+    const StagedRoot plain;
+    CHECK(fast_cpus(plain.path(), all) == all);
+    CHECK(fast_cpus(plain.path(), none).empty());
+
+    // As Linux 5.16 and later tell it: two P cores of two threads each, four E cores.
+    const StagedRoot intel;
+    intel.write("sys/devices/cpu_core/cpus", "0-3");
+    intel.write("sys/devices/cpu_atom/cpus", "4-7");
+    CHECK(fast_cpus(intel.path(), all) == std::vector<uint32_t>{0, 1, 2, 3});
+    // Bound to E cores, a program has these.
+    CHECK(fast_cpus(intel.path(), slow) == slow);
+
+    // Four little cores, three middle ones, a big one.
+    const StagedRoot arm;
+    const int capacities[] = {250, 250, 250, 250, 760, 760, 760, 1024};
+    for (int cpu = 0; cpu < 8; ++cpu)
+        arm.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cpu_capacity",
+                  std::to_string(capacities[cpu]));
+    CHECK(fast_cpus(arm.path(), all) == std::vector<uint32_t>{4, 5, 6, 7});
+}
+
 TEST_CASE("cgroup_cpu_limit: the tightest quota of group and parents, v2 and v1",
           "[backend][quick]") {
     const StagedRoot none;

@@ -95,6 +95,28 @@ uint32_t count_physical_cores(const fs::path& root, std::span<const uint32_t> cp
     return static_cast<uint32_t>(first_siblings.size());
 }
 
+std::vector<uint32_t> fast_cpus(const fs::path& root, std::span<const uint32_t> cpus) {
+    std::vector<uint32_t> fast;
+    if (const auto line = read_first_line(root / "sys/devices/cpu_core/cpus")) {
+        const std::vector<uint32_t> listed = parse_cpu_list(*line);
+        for (const uint32_t cpu : cpus)
+            if (std::find(listed.begin(), listed.end(), cpu) != listed.end()) fast.push_back(cpu);
+    } else {
+        std::vector<uint32_t> capacities;
+        for (const uint32_t cpu : cpus) {
+            const auto capacity = read_first_line(root / "sys/devices/system/cpu" /
+                                                  ("cpu" + std::to_string(cpu)) / "cpu_capacity");
+            capacities.push_back(capacity ? parse_number<uint32_t>(*capacity).value_or(0) : 0);
+        }
+        const uint64_t best =
+            cpus.empty() ? 0 : *std::max_element(capacities.begin(), capacities.end());
+        for (size_t i = 0; i < cpus.size(); ++i)
+            if (uint64_t{5} * capacities[i] >= 3 * best) fast.push_back(cpus[i]);
+    }
+    if (fast.empty()) fast.assign(cpus.begin(), cpus.end());
+    return fast;
+}
+
 std::optional<double> cgroup_cpu_limit(const fs::path& root) {
     std::optional<double> limit;
     std::ifstream file(root / "proc/self/cgroup");

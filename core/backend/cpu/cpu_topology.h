@@ -20,6 +20,12 @@ std::vector<uint32_t> parse_cpu_list(std::string_view text);
 /// A CPU whose topology cannot be read counts as a core of its own.
 uint32_t count_physical_cores(const std::filesystem::path& root, std::span<const uint32_t> cpus);
 
+/// Those of `cpus` on fast cores, where a machine has cores of several kinds: work is cut into
+/// equal parts, which a slow core would hold up. Below `root`, sys/devices/cpu_core/cpus lists the
+/// fast ones of Intel's hybrids, and cpuN/cpu_capacity is the speed on ARM (fast: 60 % of the
+/// best). All of `cpus` where neither tells kinds apart.
+std::vector<uint32_t> fast_cpus(const std::filesystem::path& root, std::span<const uint32_t> cpus);
+
 /// CPUs' worth of run time that the cgroups (v2 or v1) of this process allow, the tightest of the
 /// group and its parents; nullopt when unlimited. Reads proc/self/cgroup and sys/fs/cgroup.
 std::optional<double> cgroup_cpu_limit(const std::filesystem::path& root);

@@ -35,7 +35,7 @@ uint32_t num_physical_cores() {
 }
 
 uint32_t default_num_threads() {
-    uint32_t count = num_physical_cores();
+    uint32_t count = std::max(count_physical_cores("/", fast_cpus("/", allowed_cpus())), 1u);
     if (const auto limit = cgroup_cpu_limit("/")) {
         const double whole = std::max(std::floor(*limit), 1.0);
         count = static_cast<uint32_t>(std::min(whole, static_cast<double>(count)));

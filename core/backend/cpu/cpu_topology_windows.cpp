@@ -37,29 +37,59 @@ std::vector<uint32_t> allowed_cpus() {
     return cpus;
 }
 
-uint32_t num_physical_cores() {
-    const auto num_allowed = static_cast<uint32_t>(allowed_cpus().size());
+namespace {
+
+/// The higher, the faster the core; 0 where there is one kind. MinGW-w64 10 has no name for it: the
+/// byte behind Flags (PROCESSOR_RELATIONSHIP, winnt.h of Windows 10).
+BYTE efficiency_class(const PROCESSOR_RELATIONSHIP& core) {
+    return (&core.Flags)[1];
+}
+
+/// Of the cores that this process may use: all, and those of the fastest kind.
+struct CoreCounts {
+    uint32_t all = 0, fast = 0;
+};
+
+CoreCounts count_cores() {
+    CoreCounts counts;
     DWORD size = 0;
     GetLogicalProcessorInformationEx(RelationProcessorCore, nullptr, &size);
     std::vector<std::byte> buffer(size);
     auto* first = reinterpret_cast<SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX*>(buffer.data());
     if (size == 0 || GetLogicalProcessorInformationEx(RelationProcessorCore, first, &size) == 0)
-        return num_allowed;
-    uint32_t count = 0;
+        return counts;
+    BYTE fastest = 0;
     for (DWORD at = 0; at + sizeof(DWORD) * 2 <= size;) {
         // NOLINTNEXTLINE: records of different sizes, as the system lays them out
         const auto* core =
             reinterpret_cast<const SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX*>(buffer.data() + at);
         const GROUP_AFFINITY& cpus = core->Processor.GroupMask[0];  // A core is in one group.
-        if ((cpus.Mask & allowed_in_group(cpus.Group)) != 0) ++count;
+        if ((cpus.Mask & allowed_in_group(cpus.Group)) != 0) {
+            ++counts.all;
+            const BYTE kind = efficiency_class(core->Processor);
+            if (kind > fastest) counts.fast = 0;
+            fastest = std::max(fastest, kind);
+            if (kind == fastest) ++counts.fast;
+        }
         if (core->Size == 0) break;
         at += core->Size;
     }
-    return std::clamp(count, 1u, num_allowed);
+    return counts;
+}
+
+uint32_t at_most_allowed(uint32_t count) {
+    const auto num_allowed = static_cast<uint32_t>(allowed_cpus().size());
+    return count == 0 ? num_allowed : std::min(count, num_allowed);
+}
+
+}  // namespace
+
+uint32_t num_physical_cores() {
+    return at_most_allowed(count_cores().all);
 }
 
 uint32_t default_num_threads() {
-    return num_physical_cores();
+    return at_most_allowed(count_cores().fast);
 }
 
 uint32_t max_num_threads() {

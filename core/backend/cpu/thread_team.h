@@ -43,7 +43,7 @@ class ThreadTeam {
     std::unique_ptr<State> state_;
 };
 
-/// Threads to use by default (at least 1): physical cores that this process may run on, within the
+/// Threads to use by default (at least 1): fast cores that this process may run on, within the
 /// cgroup quota.
 uint32_t default_num_threads();
 

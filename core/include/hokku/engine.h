@@ -33,7 +33,7 @@ struct LoadOptions {
     /// How the context is kept: the smaller types take less memory, at some accuracy.
     /// Absent: f32 on the CPU, f16 on a GPU.
     std::optional<KvType> kv_type = std::nullopt;
-    uint32_t num_threads = 0;  ///< 0: one per physical core within the quota. Capped at its CPUs.
+    uint32_t num_threads = 0;  ///< 0: one per fast core within the quota. Capped at its CPUs.
     /// Tensor parallel: the model is split over this many ranks, which share the threads (at least
     /// one each) and compute each layer together.
     uint32_t num_ranks = 1;
