@@ -378,13 +378,12 @@ TEST_CASE("attention: a long history is split over the lanes", "[backend]") {
 // The text must be the same whether tokens are guessed ahead or not.
 TEST_CASE("attention: a row among those of a decoding step is what it is alone, to the bit",
           "[backend]") {
-    const Shape shapes[] = {{4, 1, 256, 256}, {14, 2, 64, 64}, {32, 8, 64, 64}, {40, 40, 16, 16}};
+    const Shape shapes[] = {{4, 1, 32, 48}, {14, 2, 16, 16}, {32, 8, 16, 16}};
     struct Place {
         uint32_t num_cached, window;
     };
     // Windows that begin and end within the step's blocks, and lengths at which the cut changes.
-    const Place places[] = {{3, 0},      {1020, 0},  {4093, 0},   {8190, 0},    {570, 512},
-                            {1084, 512}, {5000, 32}, {1340, 512}, {4090, 4000}, {6000, 4096}};
+    const Place places[] = {{3, 0}, {4093, 0}, {8190, 0}, {1084, 512}, {1340, 512}, {6000, 4096}};
     for (const KernelTable* table : hokku::testing::available_tables()) {
         for (const Shape& shape : shapes) {
             for (const Place& place : places) {
