@@ -375,39 +375,52 @@ TEST_CASE("attention: a long history is split over the lanes", "[backend]") {
     check({14, 2, 64, 64}, 2000, 200, {});
 }
 
-// The text must be the same whether tokens are guessed ahead or not.
-TEST_CASE("attention: a row among those of a decoding step is what it is alone, to the bit",
-          "[backend]") {
+namespace {
+
+/// Of the rows of a step so many that differ from what they are when each is alone.
+uint32_t count_changed_rows(const KernelTable& table, const Sequence& whole, const Options& options,
+                            std::span<const uint32_t> rows) {
+    Sequence step = whole;
+    const std::vector<float> together = compute(table, step, options, 0.1f, 2);
+    const size_t q_row = whole.q.size() / whole.num_rows;
+    const size_t out_row = together.size() / whole.num_rows;
+    uint32_t num_changed = 0;
+    for (const uint32_t row : rows) {
+        Sequence alone = whole;
+        alone.num_cached += row;
+        alone.num_rows = 1;
+        const auto q = std::span(whole.q).subspan(row * q_row, q_row);
+        alone.q.assign(q.begin(), q.end());
+        const std::vector<float> got = compute(table, alone, options, 0.1f, 2);
+        const auto want = std::span(together).subspan(row * out_row, out_row);
+        if (!std::equal(want.begin(), want.end(), got.begin(), got.end())) ++num_changed;
+    }
+    return num_changed;
+}
+
+}  // namespace
+
+// The text must be the same whether tokens are guessed ahead or not, and whether a prompt comes
+// from the cache or not.
+TEST_CASE("attention: a row in a step of any length is what it is alone, to the bit", "[backend]") {
     const Shape shapes[] = {{4, 1, 32, 48}, {14, 2, 16, 16}, {32, 8, 16, 16}};
     struct Place {
-        uint32_t num_cached, window;
+        uint32_t num_cached, num_rows, window;
     };
     // Windows that begin and end within the step's blocks, and lengths at which the cut changes.
-    const Place places[] = {{3, 0}, {4093, 0}, {8190, 0}, {1084, 512}, {1340, 512}, {6000, 4096}};
+    const Place places[] = {{3, 8, 0},      {4093, 8, 0},    {7670, 40, 0},  {7670, 150, 0},
+                            {1084, 8, 512}, {1340, 40, 512}, {7000, 8, 7680}};
+    const uint32_t rows[] = {0, 1, 4, 7, 8, 11, 24, 39};
     for (const KernelTable* table : hokku::testing::available_tables()) {
         for (const Shape& shape : shapes) {
             for (const Place& place : places) {
                 const KvType type = kTypes[place.num_cached % 3];
                 CAPTURE(table->name, kv_type_name(type), shape.num_heads, place.num_cached,
-                        place.window);
-                const Options options{.window = place.window};
-                Sequence whole(shape, type, place.num_cached, kDecodeRows, 1);
-                const std::vector<float> together = compute(*table, whole, options, 0.1f, 2);
-                const size_t q_row = whole.q.size() / kDecodeRows;
-                const size_t out_row = together.size() / kDecodeRows;
-                uint32_t num_different = 0;
-                for (uint32_t row = 0; row < kDecodeRows; ++row) {
-                    Sequence alone = whole;
-                    alone.num_cached += row;
-                    alone.num_rows = 1;
-                    const auto q = std::span(whole.q).subspan(row * q_row, q_row);
-                    alone.q.assign(q.begin(), q.end());
-                    const std::vector<float> got = compute(*table, alone, options, 0.1f, 2);
-                    const auto want = std::span(together).subspan(row * out_row, out_row);
-                    if (!std::equal(want.begin(), want.end(), got.begin(), got.end()))
-                        ++num_different;
-                }
-                CHECK(num_different == 0);
+                        place.num_rows, place.window);
+                const Sequence whole(shape, type, place.num_cached, place.num_rows, 1);
+                const size_t num_rows = place.num_rows < 40 ? 4 : std::size(rows);
+                CHECK(count_changed_rows(*table, whole, {.window = place.window},
+                                         std::span(rows).first(num_rows)) == 0);
             }
         }
     }

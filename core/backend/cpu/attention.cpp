@@ -14,10 +14,10 @@ namespace hokku::cpu {
 
 namespace {
 
-/// Tiles times KV splits of one call that is split over the KV (decode).
+/// Tiles times KV splits of one call that the lanes share split by split (few rows).
 constexpr uint32_t kMaxPartials = 256;
-/// A call with at least this many tiles has enough work for all lanes without splitting the KV.
-constexpr uint32_t kManyTiles = 64;
+/// KV splits of a row, at most.
+constexpr uint32_t kMaxSplits = 32;
 /// Blocks of one KV split, at least. The cut depends on the lengths alone, never on the number of
 /// lanes, so that results do not either.
 constexpr uint32_t kMinSplitBlocks = 4;
@@ -33,7 +33,8 @@ struct TilePart {
 struct AttentionScratch::State {
     AttentionLimits limits;
     AlignedBuffer buffer;
-    float* sums = nullptr;  ///< [2 * kMaxPartials + num_lanes][kAttentionTile][max_value_dim]
+    /// [2 * kMaxPartials + num_lanes * kMaxSplits][kAttentionTile][max_value_dim]
+    float* sums = nullptr;
     float* maxima = nullptr;
     float* weights = nullptr;
     /// [num_lanes][kCounterStride]: calls with splits that the lane has begun. Successive ones use
@@ -43,7 +44,7 @@ struct AttentionScratch::State {
     static constexpr size_t kCounterStride = 16;
 
     void lay_out(BufferLayout& layout) {
-        const size_t num_parts = size_t{2} * kMaxPartials + limits.num_lanes;
+        const size_t num_parts = size_t{2} * kMaxPartials + size_t{limits.num_lanes} * kMaxSplits;
         sums = layout.take<float>(num_parts * kAttentionTile * limits.max_value_dim);
         maxima = layout.take<float>(num_parts * 2 * kAttentionTile);
         weights = maxima ? maxima + kAttentionTile : nullptr;
@@ -55,7 +56,9 @@ struct AttentionScratch::State {
                 maxima + size_t{index} * 2 * kAttentionTile,
                 weights + size_t{index} * 2 * kAttentionTile};
     }
-    [[nodiscard]] TilePart lane_part(uint32_t lane) const { return part(2 * kMaxPartials + lane); }
+    [[nodiscard]] TilePart lane_part(uint32_t lane, uint32_t split) const {
+        return part(2 * kMaxPartials + lane * kMaxSplits + split);
+    }
     /// First part of the next call with splits.
     [[nodiscard]] uint32_t begin_split_call(uint32_t lane) const {
         return split_calls[lane * kCounterStride]++ % 2 * kMaxPartials;
@@ -98,39 +101,28 @@ constexpr uint32_t ceil_div(uint32_t n, uint32_t unit) {
     return (n + unit - 1) / unit;
 }
 
-uint32_t count_tiles(const AttentionCall& call, uint32_t num_rows) {
-    return call.num_kv_heads *
-           ceil_div(num_rows * (call.num_heads / call.num_kv_heads), kAttentionTile);
-}
-
-/// Blocks of a split for the row at `position`; 0: all in one. A row that is decoded gets the same
-/// cut alone as among the others of a step, as the sums depend on it: guessed tokens must not
-/// change the text.
+/// Blocks of a split for the row at `position`. It depends on nothing else: sums depend on the cut,
+/// and a row is to give the same bits alone, among guesses and in a prompt of any length.
 uint32_t split_blocks_at(const AttentionCall& call, uint32_t position) {
-    const bool is_decoding = call.num_rows <= kDecodeRows;
-    const uint32_t num_tiles = count_tiles(call, is_decoding ? kDecodeRows : call.num_rows);
-    const uint32_t max_splits = kMaxPartials / num_tiles;
     constexpr uint32_t kCutEnds = 2;  // A window begins and ends within a split.
-    if (max_splits <= kCutEnds || (!is_decoding && num_tiles >= kManyTiles)) return 0;
     uint32_t num_blocks = position / kKvBlockTokens + 1;
     if (call.window > 0)
         num_blocks = std::min(num_blocks, ceil_div(call.window, kKvBlockTokens) + 1);
     uint32_t split_blocks = kMinSplitBlocks;
-    while (ceil_div(num_blocks, split_blocks) + kCutEnds > max_splits) split_blocks *= 2;
+    while (ceil_div(num_blocks, split_blocks) + kCutEnds > kMaxSplits) split_blocks *= 2;
     return split_blocks;
 }
 
 Plan make_plan(const AttentionCall& call) {
     Plan plan{};
     plan.group = call.num_heads / call.num_kv_heads;
-    plan.num_tiles = count_tiles(call, call.num_rows);
-    plan.tiles_per_head = plan.num_tiles / call.num_kv_heads;
+    plan.tiles_per_head = ceil_div(call.num_rows * plan.group, kAttentionTile);
+    plan.num_tiles = plan.tiles_per_head * call.num_kv_heads;
     const uint32_t num_positions = call.first_position + call.num_rows;
     plan.end_block = ceil_div(num_positions, kKvBlockTokens);
     if (call.window > 0 && call.first_position >= call.window)
         plan.first_block = (call.first_position - call.window + 1) / kKvBlockTokens;
     plan.split_blocks = split_blocks_at(call, num_positions - 1);
-    if (plan.split_blocks == 0) plan.split_blocks = plan.end_block;
     plan.first_split = plan.first_block / plan.split_blocks;
     plan.num_splits = ceil_div(plan.end_block, plan.split_blocks) - plan.first_split;
     return plan;
@@ -138,7 +130,6 @@ Plan make_plan(const AttentionCall& call) {
 
 /// Rows from `first` on whose cut is the same.
 uint32_t count_rows_of_one_cut(const AttentionCall& call, uint32_t first) {
-    if (call.num_rows > kDecodeRows) return call.num_rows;
     const uint32_t blocks = split_blocks_at(call, call.first_position + first);
     uint32_t end = first + 1;
     while (end < call.num_rows && split_blocks_at(call, call.first_position + end) == blocks) ++end;
@@ -210,25 +201,29 @@ void write_query(const AttentionCall& call, const Plan& plan, uint32_t tile_inde
     if (is_first) std::fill_n(out, call.value_dim, 0.0f);
 }
 
-/// All rows have the same cut.
-void attend(const Lane& lane, const KernelTable& kernels, const AttentionScratch::State& state,
-            const AttentionCall& call) {
-    const Plan plan = make_plan(call);
-    const uint32_t queries = call.num_rows * plan.group;
-    const auto queries_of = [&](uint32_t tile) {
-        return std::min(kAttentionTile, queries - tile % plan.tiles_per_head * kAttentionTile);
-    };
-    if (plan.num_splits == 1) {
-        // Later rows see more positions: dealing the tiles out in turn evens the lanes' work.
-        const TilePart part = state.lane_part(lane.index);
-        for (uint32_t tile = lane.index; tile < plan.num_tiles; tile += lane.count) {
-            kernels.attention->run_tile(describe_tile(call, plan, tile, 0, part));
-            for (uint32_t i = 0; i < queries_of(tile); ++i) {
-                write_query(call, plan, tile, i, [&](uint32_t) { return part; });
-            }
-        }
-        return;
+uint32_t count_queries(const AttentionCall& call, const Plan& plan, uint32_t tile) {
+    return std::min(kAttentionTile,
+                    call.num_rows * plan.group - tile % plan.tiles_per_head * kAttentionTile);
+}
+
+/// Many tiles: a lane does all splits of one, then joins them. Later rows see more positions:
+/// dealing the tiles out in turn evens the lanes' work.
+void attend_by_tiles(const Lane& lane, const KernelTable& kernels,
+                     const AttentionScratch::State& state, const AttentionCall& call,
+                     const Plan& plan) {
+    const auto part_of = [&](uint32_t split) { return state.lane_part(lane.index, split); };
+    for (uint32_t tile = lane.index; tile < plan.num_tiles; tile += lane.count) {
+        for (uint32_t split = 0; split < plan.num_splits; ++split)
+            kernels.attention->run_tile(describe_tile(call, plan, tile, split, part_of(split)));
+        for (uint32_t i = 0; i < count_queries(call, plan, tile); ++i)
+            write_query(call, plan, tile, i, part_of);
     }
+}
+
+/// Few tiles: the lanes share the splits of all of them.
+void attend_by_splits(const Lane& lane, const KernelTable& kernels,
+                      const AttentionScratch::State& state, const AttentionCall& call,
+                      const Plan& plan) {
     const uint32_t first_part = state.begin_split_call(lane.index);
     const uint32_t num_parts = plan.num_tiles * plan.num_splits;
     for (uint32_t index = lane.index; index < num_parts; index += lane.count) {
@@ -239,11 +234,21 @@ void attend(const Lane& lane, const KernelTable& kernels, const AttentionScratch
     lane.barrier();
     for (uint32_t item = lane.index; item < plan.num_tiles * kAttentionTile; item += lane.count) {
         const uint32_t tile = item / kAttentionTile, i = item % kAttentionTile;
-        if (i >= queries_of(tile)) continue;
+        if (i >= count_queries(call, plan, tile)) continue;
         write_query(call, plan, tile, i, [&](uint32_t s) {
             return state.part(first_part + tile * plan.num_splits + s);
         });
     }
+}
+
+/// All rows have the same cut.
+void attend(const Lane& lane, const KernelTable& kernels, const AttentionScratch::State& state,
+            const AttentionCall& call) {
+    const Plan plan = make_plan(call);
+    if (plan.num_splits > 1 && plan.num_tiles * plan.num_splits <= kMaxPartials)
+        attend_by_splits(lane, kernels, state, call, plan);
+    else
+        attend_by_tiles(lane, kernels, state, call, plan);
 }
 
 }  // namespace
