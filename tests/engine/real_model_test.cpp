@@ -215,6 +215,30 @@ TEST_CASE("Engine: the real models stop within 200 ms", "[engine][model][serial]
     }
 }
 
+TEST_CASE("Engine: a seed gives the same text whether the prompt was cached or not",
+          "[engine][model]") {
+    for (const char* name : kModels) {
+        CAPTURE(name);
+        const auto engine = load_engine(name, false, 2048);
+        if (!engine) return;
+        GenerationRequest request;
+        // Longer than a window of attention and than a cut of it.
+        std::string prompt;
+        for (int i = 0; i < 60; ++i)
+            prompt += "On day " + std::to_string(i) + " the river rose, and we wrote. ";
+        request.raw_text = prompt;
+        request.sampling.seed = 4;
+        request.max_tokens = 60;
+        request.ignore_end = true;
+        const GenerationResult fresh = engine->generate(request).wait();
+        REQUIRE(fresh.tokens.size() == 60);
+        CHECK(fresh.stats.cached_tokens == 0);
+        const GenerationResult cached = engine->generate(request).wait();
+        CHECK(cached.stats.cached_tokens > 500);
+        CHECK((cached.tokens == fresh.tokens));
+    }
+}
+
 TEST_CASE("Engine: 2,000 tokens in one go do not make the memory grow", "[engine][model]") {
     // Otherwise the last byte that a huge page holds costs 2 MiB.
     REQUIRE(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
