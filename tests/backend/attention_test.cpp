@@ -425,3 +425,33 @@ TEST_CASE("attention: a row in a step of any length is what it is alone, to the 
         }
     }
 }
+
+// The windows of a prompt's rows reach over more blocks than one window does.
+TEST_CASE("attention: the windows of many rows are cut into no more parts than there is room for",
+          "[backend]") {
+    const Options options{.window = 7616};
+    constexpr uint32_t kFirstSeen = 3 * kKvBlockTokens + 63;  // The last position of a split.
+    Sequence s({1, 1, 32, 32}, KvType::f32, kFirstSeen + options.window - 1, 512, 5);
+    std::vector<double> want;
+    for (const KernelTable* table : hokku::testing::available_tables()) {
+        INFO(table->name);
+        const std::vector<float> got = compute(*table, s, options, 0.1f, 3);
+        if (want.empty()) want = reference(s, options, 0.1f);  // of what is stored by then
+        double error = 0, size = 0;
+        for (size_t i = 0; i < want.size(); ++i) {
+            error += (got[i] - want[i]) * (got[i] - want[i]);
+            size += want[i] * want[i];
+        }
+        CHECK(std::sqrt(error / size) < 2e-6);
+    }
+}
+
+TEST_CASE("attention: a window without an end is none", "[backend][quick]") {
+    constexpr uint32_t kEndless = std::numeric_limits<uint32_t>::max();
+    Sequence s({1, 1, 16, 16}, KvType::f32, 9000, 3, 5);
+    for (const KernelTable* table : hokku::testing::available_tables()) {
+        INFO(table->name);
+        CHECK(
+            (compute(*table, s, {.window = kEndless}, 0.1f, 2) == compute(*table, s, {}, 0.1f, 2)));
+    }
+}

@@ -106,11 +106,16 @@ constexpr uint32_t ceil_div(uint32_t n, uint32_t unit) {
 uint32_t split_blocks_at(const AttentionCall& call, uint32_t position) {
     constexpr uint32_t kCutEnds = 2;  // A window begins and ends within a split.
     uint32_t num_blocks = position / kKvBlockTokens + 1;
-    if (call.window > 0)
-        num_blocks = std::min(num_blocks, ceil_div(call.window, kKvBlockTokens) + 1);
+    if (call.window > 0) num_blocks = std::min(num_blocks, (call.window - 1) / kKvBlockTokens + 2);
     uint32_t split_blocks = kMinSplitBlocks;
     while (ceil_div(num_blocks, split_blocks) + kCutEnds > kMaxSplits) split_blocks *= 2;
     return split_blocks;
+}
+
+/// The first block that the row at `position` sees.
+uint32_t first_block_at(const AttentionCall& call, uint32_t position) {
+    const bool is_cut = call.window > 0 && position >= call.window;
+    return is_cut ? (position - call.window + 1) / kKvBlockTokens : 0;
 }
 
 Plan make_plan(const AttentionCall& call) {
@@ -120,20 +125,24 @@ Plan make_plan(const AttentionCall& call) {
     plan.num_tiles = plan.tiles_per_head * call.num_kv_heads;
     const uint32_t num_positions = call.first_position + call.num_rows;
     plan.end_block = ceil_div(num_positions, kKvBlockTokens);
-    if (call.window > 0 && call.first_position >= call.window)
-        plan.first_block = (call.first_position - call.window + 1) / kKvBlockTokens;
+    plan.first_block = first_block_at(call, call.first_position);
     plan.split_blocks = split_blocks_at(call, num_positions - 1);
     plan.first_split = plan.first_block / plan.split_blocks;
     plan.num_splits = ceil_div(plan.end_block, plan.split_blocks) - plan.first_split;
     return plan;
 }
 
-/// Rows from `first` on whose cut is the same.
+/// Rows from `first` on whose cut is the same, and which see no more than kMaxSplits together:
+/// their windows reach further than one does.
 uint32_t count_rows_of_one_cut(const AttentionCall& call, uint32_t first) {
-    const uint32_t blocks = split_blocks_at(call, call.first_position + first);
-    uint32_t end = first + 1;
-    while (end < call.num_rows && split_blocks_at(call, call.first_position + end) == blocks) ++end;
-    return end - first;
+    const uint32_t position = call.first_position + first;
+    const uint32_t blocks = split_blocks_at(call, position);
+    const uint64_t end_split = first_block_at(call, position) / blocks + uint64_t{kMaxSplits};
+    uint32_t count = 1;
+    while (first + count < call.num_rows && split_blocks_at(call, position + count) == blocks &&
+           position + count < end_split * blocks * kKvBlockTokens)
+        ++count;
+    return count;
 }
 
 AttentionTile describe_tile(const AttentionCall& call, const Plan& plan, uint32_t tile_index,
