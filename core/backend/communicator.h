@@ -9,12 +9,6 @@
 
 namespace hokku {
 
-/// A token and what speaks for it.
-struct MaxId {
-    float value = 0;
-    int32_t id = 0;
-};
-
 /// Columns [first_col, first_col + cols) of a matrix are this rank's part of it.
 struct GatherCall {
     const float* part = nullptr;  ///< [rows][cols], contiguous.
@@ -41,9 +35,6 @@ class Communicator {
     virtual void all_reduce(std::span<float> values) = 0;
     /// Puts the parts of all ranks next to each other, where a rank wants the whole.
     virtual void all_gather(const GatherCall& call) = 0;
-    /// The largest candidate, of equals the lowest id, NaN last. For greedy decoding that gathers
-    /// no logits, which the engine has no path for yet: it shows alternatives and so gathers all.
-    virtual MaxId max_id(const MaxId& own) = 0;
 };
 
 }  // namespace hokku

@@ -3,8 +3,6 @@
 #include "backend/cpu/thread_communicator.h"
 
 #include <atomic>
-#include <cmath>
-#include <limits>
 #include <random>
 #include <vector>
 
@@ -36,8 +34,6 @@ std::vector<float> random_values(size_t n, uint32_t seed) {
     for (float& value : values) value = normal(random);
     return values;
 }
-
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
@@ -122,27 +118,5 @@ TEST_CASE("ThreadCommunicator: all_gather puts uneven parts of rows side by side
         CHECK(num_wrong == 0);
         CHECK(wholes[2] == wholes[0]);
         CHECK(wholes[1].empty());
-    }
-}
-
-TEST_CASE("ThreadCommunicator: max_id finds the largest value, of equals the lowest id",
-          "[backend][quick][threads]") {
-    struct Case {
-        std::vector<MaxId> own;
-        int32_t id;
-    };
-    const std::vector<Case> cases = {
-        {{{1.0f, 5}, {3.0f, 70}, {2.0f, 90}}, 70}, {{{3.0f, 50}, {3.0f, 7}, {3.0f, 90}}, 7},
-        {{{-8.0f, 1}, {-7.0f, 2}, {-9.0f, 3}}, 2}, {{{kNaN, 1}, {-7.0f, 20}, {kNaN, 3}}, 20},
-        {{{kNaN, 9}, {kNaN, 2}, {kNaN, 30}}, 2},   {{{-INFINITY, 9}, {kNaN, 2}, {kNaN, 3}}, 9},
-    };
-    for (const uint32_t num_lanes : {1u, 2u}) {
-        for (const Case& one : cases) {
-            std::vector<int32_t> found(3 * num_lanes, -1);
-            run_ranks(3, num_lanes, [&](uint32_t rank, uint32_t lane, Communicator& end) {
-                found[rank * num_lanes + lane] = end.max_id(one.own[rank]).id;
-            });
-            CHECK(found == std::vector<int32_t>(3 * num_lanes, one.id));
-        }
     }
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 
 #include "backend/cpu/barrier.h"
@@ -18,7 +17,6 @@ struct ThreadGroup::Shared {
 
     struct alignas(64) Slot {
         float* values = nullptr;
-        MaxId candidate;
     };
     uint32_t num_lanes;
     Barrier barrier;
@@ -37,12 +35,6 @@ struct Share {
     }
     size_t begin, end;
 };
-
-bool is_better(const MaxId& a, const MaxId& b) {
-    if (std::isnan(a.value) || std::isnan(b.value))
-        return std::isnan(b.value) && (!std::isnan(a.value) || a.id < b.id);
-    return a.value > b.value || (a.value == b.value && a.id < b.id);
-}
 
 }  // namespace
 
@@ -81,16 +73,6 @@ class ThreadGroup::ThreadCommunicator final : public Communicator {
                             slot.values + row * call.whole_cols + call.first_col + share.begin);
         }
         shared_.barrier.arrive_and_wait();
-    }
-
-    MaxId max_id(const MaxId& own) override {
-        if (lane_ == 0) own_slot().candidate = own;
-        shared_.barrier.arrive_and_wait();
-        MaxId best = shared_.slots.front().candidate;
-        for (const Shared::Slot& slot : shared_.slots)
-            if (is_better(slot.candidate, best)) best = slot.candidate;
-        shared_.barrier.arrive_and_wait();
-        return best;
     }
 
   private:
