@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/backend.h"
+#include "hokku/devices.h"
+
 namespace hokku {
 namespace {
 
@@ -85,6 +88,20 @@ Result<ContextPlan> plan_context(const ContextRequest& request, const SystemMemo
                      fitting > 0 ? fmt::format("at most {} tokens", fitting) : "more memory"};
     }
     return plan;
+}
+
+uint32_t automatic_context(const MemoryNeeds& needs) {
+    const bool is_huge = needs.kv_bytes_per_token > UINT64_MAX / kKvBlockTokens;
+    const ContextRequest request{
+        .trained_context = needs.trained_context,
+        .kv_block_bytes = is_huge ? UINT64_MAX : needs.kv_bytes_per_token * kKvBlockTokens,
+        .block_tokens = kKvBlockTokens,
+        .weight_bytes = needs.weight_bytes};
+    const Result<ContextPlan> plan =
+        plan_context(request, {.available_bytes = needs.available_bytes});
+    if (plan.ok()) return plan->context_tokens;
+    return needs.trained_context > 0 ? std::min(needs.trained_context, kSmallestContextTokens)
+                                     : kSmallestContextTokens;
 }
 
 }  // namespace hokku

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/memory_plan.h"
 
+#include "hokku/devices.h"
 #include "support/catch.h"
 
 using hokku::ContextPlan;
@@ -96,4 +97,23 @@ TEST_CASE("memory plan: a hostile model's sizes do not wrap", "[engine][quick]")
     const auto refused = plan_context(request, SystemMemory{1024 * kMiB, 512 * kMiB});
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code == ErrorCode::limit_exceeded);
+}
+
+TEST_CASE("automatic_context: is what the engine chooses by itself", "[engine][quick]") {
+    // 16 KiB a token: 4,096 tokens take 65 blocks of 1 MiB, 2,048 take 33.
+    const auto tokens = [](uint32_t trained_context, uint64_t available_bytes) {
+        return hokku::automatic_context({.trained_context = trained_context,
+                                         .kv_bytes_per_token = kMiB / 64,
+                                         .weight_bytes = 100 * kMiB,
+                                         .available_bytes = available_bytes});
+    };
+    CHECK(tokens(32768, 8192 * kMiB) == 4096);
+    CHECK(tokens(2048, 8192 * kMiB) == 2048);
+    CHECK(tokens(0, 8192 * kMiB) == 4096);
+    CHECK(tokens(32768, 0) == 4096);  // unknown
+    CHECK(tokens(32768, 140 * kMiB) == 2048);
+    CHECK(tokens(32768, 4 * kMiB) == 256);  // will be refused
+    CHECK(tokens(100, 1) == 100);
+    CHECK(hokku::automatic_context({.kv_bytes_per_token = UINT64_MAX, .available_bytes = kMiB}) ==
+          256);
 }

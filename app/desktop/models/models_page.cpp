@@ -19,6 +19,7 @@
 #include <QScrollArea>
 #include <QThread>
 #include <QVBoxLayout>
+#include <limits>
 
 #include "hokku/devices.h"
 #include "hokku/library.h"
@@ -31,7 +32,6 @@
 namespace hokku::desktop {
 namespace {
 
-constexpr quint64 kDefaultContext = 4096;
 /// A card that is narrower has its buttons below the text.
 constexpr int kNarrowCard = 480;
 
@@ -304,13 +304,18 @@ QString ModelsPage::Private::factsOf(const ModelEntry& entry) const {
 }
 
 QString ModelsPage::Private::memoryOf(const ModelEntry& entry) const {
-    const quint64 wanted = settings.contextTokens() > 0
-                               ? static_cast<quint64>(settings.contextTokens())
-                               : kDefaultContext;
-    const quint64 context = entry.trainedContext > 0 ? qMin(wanted, entry.trainedContext) : wanted;
-    const quint64 needed =
-        entry.fileBytes + entry.contextBytes(context, bytesPerValue(settings.kvType()));
+    const double valueBytes = bytesPerValue(settings.kvType());
     const quint64 available = availableMemory();
+    const auto trained = static_cast<quint32>(
+        qMin<quint64>(entry.trainedContext, std::numeric_limits<quint32>::max()));
+    const auto wanted = static_cast<quint32>(settings.contextTokens());
+    const quint32 context =
+        wanted == 0 ? automatic_context({.trained_context = trained,
+                                         .kv_bytes_per_token = entry.contextBytes(1, valueBytes),
+                                         .weight_bytes = entry.fileBytes,
+                                         .available_bytes = available})
+                    : (trained > 0 ? qMin(wanted, trained) : wanted);
+    const quint64 needed = entry.fileBytes + entry.contextBytes(context, valueBytes);
     const QString text =
         tr("Needs about %1 of memory for a context of %2 tokens; %3 are free.")
             .arg(sizeText(needed), QLocale().toString(context), sizeText(available));

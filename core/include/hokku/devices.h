@@ -22,6 +22,16 @@ struct DeviceInfo {
 /// The processors. Never fails: what cannot be found out is 0 or empty.
 std::vector<DeviceInfo> list_devices();
 
+/// What a model and its context take of a machine's memory.
+struct MemoryNeeds {
+    uint32_t trained_context = 0;  ///< Tokens; 0: unknown.
+    uint64_t kv_bytes_per_token = 0, weight_bytes = 0;
+    uint64_t available_bytes = 0;  ///< 0: unknown.
+};
+/// Tokens of the context that Engine::load() chooses on the CPU where LoadOptions names none.
+/// Where not even the least fits, that.
+uint32_t automatic_context(const MemoryNeeds& needs);
+
 struct GpuInfo {
     std::string id;  ///< "cuda:0", as LoadOptions::device takes it.
     std::string name;
