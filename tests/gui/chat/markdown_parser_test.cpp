@@ -69,9 +69,9 @@ TEST_CASE("Markdown: the tabs that code is set in by stay tabs", "[gui][quick]")
     };
     CHECK(codeOf("```make\nall: a\n\tcc a.c\n\t\tx\ty\n  \tz\n    four\n```\n") ==
           "all: a\n\tcc a.c\n\t\tx\ty\n  \tz\n    four");
-    CHECK(codeOf("- item\n  ```go\n  func f() {\n  \treturn\n  }\n  ```\n").find("return") !=
-          std::string::npos);
-    CHECK(codeOf("> ```\n> a\n> \tb\n> ```\n").find("b") != std::string::npos);
+    CHECK(codeOf("- item\n  ```go\n  func f() {\n  \treturn\n  }\n  ```\n") ==
+          "func f() {\n\treturn\n}");
+    CHECK(codeOf("> ```\n> a\n> \tb\n> ```\n") == "a\n\tb");
     CHECK(codeOf("```\n\t$x$ \\(y\\)\n```\n") == "\t$x$ \\(y\\)");
 }
 
