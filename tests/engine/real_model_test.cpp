@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <sys/prctl.h>
 
 #include "hokku/engine.h"
 #include "support/catch.h"
@@ -49,16 +46,6 @@ GenerationRequest greedy_request(const std::vector<int32_t>& tokens, size_t coun
     request.sampling.temperature = 0;
     request.max_tokens = static_cast<uint32_t>(count);
     return request;
-}
-
-/// Of this process, in memory; 0 if unknown.
-uint64_t anonymous_bytes() {
-    std::ifstream file("/proc/self/status");
-    std::string word;
-    uint64_t kilobytes = 0;
-    while (file >> word)
-        if (word == "RssAnon:" && file >> kilobytes) return kilobytes * 1024;
-    return 0;
 }
 
 /// Compares up to the first step whose margin is too small to decide.
@@ -237,45 +224,6 @@ TEST_CASE("Engine: a seed gives the same text whether the prompt was cached or n
         CHECK(cached.stats.cached_tokens > 500);
         CHECK((cached.tokens == fresh.tokens));
     }
-}
-
-TEST_CASE("Engine: 2,000 tokens in one go do not make the memory grow", "[engine][model]") {
-    // Otherwise the last byte that a huge page holds costs 2 MiB.
-    REQUIRE(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0);
-    for (const char* name : kModels) {
-        CAPTURE(name);
-        const auto engine = load_engine(name, false, 2048);
-        if (!engine) return;
-        GenerationRequest request;
-        request.raw_text = "Once upon a time";
-        request.sampling.seed = 1;
-        request.max_tokens = 2000;
-        request.ignore_end = true;
-        request.reuse_cached_prefix = false;
-        // Pages of the KV cache and of the sampler's buffers are touched as they are needed: the
-        // same text twice needs the same ones.
-        const GenerationResult warm_up = engine->generate(request).wait();
-        uint64_t at_start = 0, at_end = 0;
-        uint32_t num_tokens = 0;
-        GenerationEvents events;
-        events.on_token = [&](const TokenLogprob&) {
-            ++num_tokens;
-            if (num_tokens == 100) at_start = anonymous_bytes();
-            if (num_tokens == 2000) at_end = anonymous_bytes();
-        };
-        const GenerationResult result = engine->generate(request, events).wait();
-        CHECK(result.reason == StopReason::max_tokens);
-        CHECK(result.tokens.size() == 2000);
-        CHECK((result.tokens == warm_up.tokens));
-        CHECK_FALSE(result.error.has_value());
-        std::cout << name << ": " << result.stats.decode_tok_s << " tok/s over 2,000 tokens, "
-                  << (static_cast<double>(at_end) - static_cast<double>(at_start)) / 1e6
-                  << " MB more at the end\n";
-        // What the text itself takes, some 400 bytes a token, and a KV block or two in another
-        // place.
-        CHECK(at_end < at_start + 4'500'000);
-    }
-    prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
 }
 
 // The trial that the project started from. Whether the word is there is not the point here:
