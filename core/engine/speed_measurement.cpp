@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "engine/prompt.h"
 #include "engine/system_memory.h"
+#include "hokku/sampling.h"
 
 namespace hokku {
 namespace {
@@ -28,13 +29,18 @@ Result<void> run_prompt(ModelSession& session, Sequence& sequence, std::span<con
     return {};
 }
 
-/// One token of each sequence a step, with the logits of all that chats draw from.
+/// One token of each sequence a step, with the logits of all that chats draw from: those that the
+/// usual top-k keeps.
 Result<void> run_decode(ModelSession& session, std::span<Sequence> sequences,
                         std::span<const TokenId> tokens, const std::stop_token& stop) {
+    const auto num_best = static_cast<uint32_t>(SamplingOptions().top_k);
     std::vector<StepSlice> slices(sequences.size());
     for (size_t i = 0; i < tokens.size(); ++i) {
         for (size_t k = 0; k < sequences.size(); ++k)
-            slices[k] = {&sequences[k], tokens.subspan((i + k) % tokens.size(), 1), 1, 0, 40};
+            slices[k] = {.sequence = &sequences[k],
+                         .tokens = tokens.subspan((i + k) % tokens.size(), 1),
+                         .num_logit_rows = 1,
+                         .num_best = num_best};
         HOKKU_CHECK(session.runner.run_several(slices, stop));
     }
     return {};
