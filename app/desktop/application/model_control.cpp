@@ -43,9 +43,7 @@ void ModelControl::load(const QString& nameOrPath) {
         options.context_tokens = static_cast<uint32_t>(m_settings.contextTokens());
     options.num_threads = static_cast<uint32_t>(m_settings.numThreads());
     options.use_mapping = m_settings.useMapping();
-    // f32 is what is set where nobody has chosen: a GPU takes f16 then.
-    const auto kvType = find_kv_type(m_settings.kvType().toStdString());
-    if (kvType != KvType::f32) options.kv_type = kvType;
+    options.kv_type = find_kv_type(m_settings.kvType().toStdString());
     m_loadingPath = fromPath(options.path);
     m_generator.load(options);
     emit started();

@@ -104,7 +104,7 @@ void Settings::setContextTokens(int tokens) {
 }
 
 QString Settings::kvType() const {
-    return value(QStringLiteral("kv_type"), QStringLiteral("f32")).toString();
+    return value(QStringLiteral("kv_type")).toString();
 }
 
 void Settings::setKvType(const QString& type) {

@@ -36,7 +36,7 @@ class Settings : public QObject {
     void setNumThreads(int count);
     [[nodiscard]] int contextTokens() const;  ///< 0: chosen by the engine.
     void setContextTokens(int tokens);
-    [[nodiscard]] QString kvType() const;  ///< "f32", "f16", "q8_0".
+    [[nodiscard]] QString kvType() const;  ///< "f32", "f16", "q8_0"; empty: chosen by the engine.
     void setKvType(const QString& type);
     [[nodiscard]] bool useMapping() const;
     void setUseMapping(bool use);

@@ -207,6 +207,7 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
               kMostThreads, settings.numThreads(),
               [this](int count) { settings.setNumThreads(count); });
     auto* type = new QComboBox;
+    type->addItem(tr("automatic"), QString());
     type->addItem(tr("32-bit: exact"), QStringLiteral("f32"));
     type->addItem(tr("16-bit: half the memory"), QStringLiteral("f16"));
     type->addItem(tr("8-bit: a quarter of the memory"), QStringLiteral("q8_0"));

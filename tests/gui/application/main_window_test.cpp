@@ -169,7 +169,13 @@ TEST_CASE("MainWindow: what is chosen for the engine is what the model is loaded
     LoadOptions seen;
     f.control->on_open = [&](const LoadOptions& options) { seen = options; };
     QSignalSpy ready(f.generator.get(), &qt::Generator::modelReady);
-    f.settings->setKvType(QStringLiteral("q8_0"));  // loads the model anew
+    f.settings->setKvType(QStringLiteral("f32"));  // loads the model anew
+    REQUIRE(ready.wait(kPatienceMs));
+    CHECK(seen.kv_type == KvType::f32);
+    f.settings->setKvType({});
+    REQUIRE(ready.wait(kPatienceMs));
+    CHECK_FALSE(seen.kv_type);
+    f.settings->setKvType(QStringLiteral("q8_0"));
     REQUIRE(ready.wait(kPatienceMs));
     f.settings->setContextTokens(1000);
     REQUIRE(ready.wait(kPatienceMs));
