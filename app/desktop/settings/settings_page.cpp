@@ -203,7 +203,7 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
               tr("How many tokens of a conversation the model can see; more takes more memory"),
               kMostContext, settings.contextTokens(),
               [this](int tokens) { settings.setContextTokens(tokens); });
-    addNumber(tr("Threads"), tr("How many processor cores write; automatic: all real ones"),
+    addNumber(tr("Threads"), tr("How many processor cores write; automatic: all fast ones"),
               kMostThreads, settings.numThreads(),
               [this](int count) { settings.setNumThreads(count); });
     auto* type = new QComboBox;

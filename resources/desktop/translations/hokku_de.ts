@@ -1354,8 +1354,8 @@
         <translation>Threads</translation>
     </message>
     <message>
-        <source>How many processor cores write; automatic: all real ones</source>
-        <translation>Wie viele Prozessorkerne rechnen; automatisch: alle echten</translation>
+        <source>How many processor cores write; automatic: all fast ones</source>
+        <translation>Wie viele Prozessorkerne rechnen; automatisch: alle schnellen</translation>
     </message>
     <message>
         <source>32-bit: exact</source>
