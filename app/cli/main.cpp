@@ -76,6 +76,22 @@ void refuse_empty_values(CLI::App& app) {
     }
 }
 
+/// "--name=" becomes "--name" with an empty value: CLI11 would take the next argument for it.
+std::vector<std::string> with_empty_values(const std::vector<std::string>& arguments) {
+    std::vector<std::string> result;
+    for (const std::string& argument : arguments) {
+        const bool is_empty = argument.size() > 3 && argument.compare(0, 2, "--") == 0 &&
+                              argument.find('=') == argument.size() - 1;
+        if (is_empty) {
+            result.push_back(argument.substr(0, argument.size() - 1));
+            result.emplace_back();
+        } else {
+            result.push_back(argument);
+        }
+    }
+    return result;
+}
+
 int run(std::vector<std::string> arguments) {
     CLI::App app{"Private, offline text generation with GGUF models.", "hokku"};
     app.allow_windows_style_options(false);  // "/tmp" is a path there too.
@@ -101,7 +117,8 @@ int run(std::vector<std::string> arguments) {
     refuse_empty_values(app);
     try {
         if (!arguments.empty()) arguments.erase(arguments.begin());  // The program's name.
-        std::reverse(arguments.begin(), arguments.end());            // As CLI11 takes them.
+        arguments = with_empty_values(arguments);
+        std::reverse(arguments.begin(), arguments.end());  // As CLI11 takes them.
         app.parse(std::move(arguments));
     } catch (const CLI::ParseError& error) {
         return report(app, error);
