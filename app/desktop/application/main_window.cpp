@@ -14,6 +14,7 @@
 #include "chat/chat_page.h"
 #include "chat/chat_view.h"
 #include "chat/composer.h"
+#include "conversations/exchange.h"
 #include "conversations/sidebar.h"
 #include "look/engine_text.h"
 #include "look/theme.h"
@@ -158,13 +159,16 @@ void MainWindow::openFile(const QString& path) {
     }
     QFile file(path);
     constexpr qint64 kMostBytes = 256 * 1024;
-    if (!file.open(QIODevice::ReadOnly) || file.size() > kMostBytes) {
+    const bool isOpen = file.open(QIODevice::ReadOnly);
+    const QByteArray content = isOpen ? file.read(kMostBytes + 1) : QByteArray();
+    const std::optional<QString> text = decodeText(content);
+    if (!isOpen || content.size() > kMostBytes || !text) {
         m_chatPage->showNotice([name = QFileInfo(path).fileName()] {
             return tr("%1 is not a model (.gguf) and not a short text.").arg(name);
         });
         return;
     }
-    m_chatPage->insertIntoComposer(QString::fromUtf8(file.readAll()));
+    m_chatPage->insertIntoComposer(*text);
 }
 
 void MainWindow::openChat(ChatId id) {

@@ -5,18 +5,18 @@ namespace hokku::desktop {
 
 void MessageTree::setMessages(const QVector<MessageRecord>& messages) {
     m_messages.clear();
-    m_order.clear();
+    m_children.clear();
     for (const MessageRecord& message : messages) add(message);
 }
 
 void MessageTree::add(const MessageRecord& message) {
     m_messages.insert(message.id, message);
-    m_order.append(message.id);
+    m_children[message.parent].append(message.id);
 }
 
 void MessageTree::remove(MessageId id) {
+    m_children[at(id).parent].removeAll(id);
     m_messages.remove(id);
-    m_order.removeAll(id);
 }
 
 QVector<MessageId> MessageTree::pathTo(MessageId leaf) const {
@@ -28,23 +28,16 @@ QVector<MessageId> MessageTree::pathTo(MessageId leaf) const {
 QVector<MessageId> MessageTree::versions(MessageId id) const {
     QVector<MessageId> found;
     const MessageRecord message = at(id);
-    for (const MessageId other : m_order) {
-        const MessageRecord& candidate = *m_messages.constFind(other);
-        if (candidate.parent == message.parent && candidate.role == message.role)
-            found.append(other);
-    }
+    for (const MessageId other : m_children.value(message.parent))
+        if (m_messages.constFind(other)->role == message.role) found.append(other);
     return found;
 }
 
 MessageId MessageTree::deepestBelow(MessageId id) const {
-    for (bool hasChild = true; hasChild;) {
-        hasChild = false;
-        for (auto child = m_order.crbegin(); child != m_order.crend(); ++child) {
-            if (*child <= id || m_messages.constFind(*child)->parent != id) continue;
-            id = *child;
-            hasChild = true;
-            break;
-        }
+    for (;;) {
+        const auto children = m_children.constFind(id);
+        if (children == m_children.constEnd() || children->isEmpty()) break;
+        id = children->last();
     }
     return id;
 }

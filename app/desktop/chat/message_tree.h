@@ -33,7 +33,7 @@ class MessageTree {
 
   private:
     QHash<MessageId, MessageRecord> m_messages;
-    QVector<MessageId> m_order;  ///< As they were written.
+    QHash<MessageId, QVector<MessageId>> m_children;  ///< As they were written.
 };
 
 }  // namespace hokku::desktop

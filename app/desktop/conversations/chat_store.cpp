@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conversations/chat_store.h"
 
+#include <QHash>
 #include <QSqlQuery>
 #include <QTimer>
 
@@ -88,6 +89,8 @@ struct ChatStore::Private {
     Result<void> touch(ChatId chat) const {
         return run(QStringLiteral("UPDATE chats SET updated=? WHERE id=?"), {now(), chat});
     }
+    Result<ChatId> insertChat(const ChatRecord& record) const;
+    Result<MessageId> insertMessage(const MessageRecord& record) const;
     Result<void> finishInterrupted();
 
     std::unique_ptr<ChatFile> file;
@@ -165,16 +168,39 @@ Result<ChatRecord> ChatStore::chat(ChatId id) const {
     return Error{ErrorCode::bad_argument, "there is no such conversation", std::to_string(id), ""};
 }
 
+Result<ChatId> ChatStore::Private::insertChat(const ChatRecord& record) const {
+    Result<QSqlQuery> added = database().run(
+        QStringLiteral("INSERT INTO chats (%1, updated) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+            .arg(kChatValues),
+        valuesOf(record) << now());
+    if (!added.ok()) return added.error();
+    return added->lastInsertId().toLongLong();
+}
+
 Result<ChatId> ChatStore::createChat(const ChatRecord& record) {
+    return addChat(record, {});
+}
+
+Result<ChatId> ChatStore::addChat(const ChatRecord& record,
+                                  const QVector<MessageRecord>& messages) {
     ChatId id = 0;
     Result<void> done = m_private->file->change([&]() -> Result<void> {
-        Result<QSqlQuery> added = m_private->database().run(
-            QStringLiteral("INSERT INTO chats (%1, updated) VALUES (?,?,?,?,?,?,?,?,?,?,?)")
-                .arg(kChatValues),
-            valuesOf(record) << now());
-        if (!added.ok()) return added.error();
-        id = added->lastInsertId().toLongLong();
-        return {};
+        Result<ChatId> chat = m_private->insertChat(record);
+        if (!chat.ok()) return chat.error();
+        id = *chat;
+        if (messages.isEmpty()) return {};
+        QHash<MessageId, MessageId> newIds;
+        MessageId last = 0;
+        for (MessageRecord message : messages) {
+            message.chat = id;
+            message.parent = newIds.value(message.parent);
+            const Result<MessageId> added = m_private->insertMessage(message);
+            if (!added.ok()) return added.error();
+            last = *added;
+            newIds.insert(message.id, last);
+        }
+        return m_private->run(QStringLiteral("UPDATE chats SET active_leaf=? WHERE id=?"),
+                              {newIds.value(record.activeLeaf, last), id});
     });
     if (!done.ok()) return done.error();
     emit chatsChanged();
@@ -227,17 +253,22 @@ Result<QVector<MessageRecord>> ChatStore::messages(ChatId id) const {
     return messages;
 }
 
+Result<MessageId> ChatStore::Private::insertMessage(const MessageRecord& record) const {
+    Result<QSqlQuery> added = database().run(
+        QStringLiteral("INSERT INTO messages (chat, parent, role, content, thought, state, "
+                       "stats, created) VALUES (?,?,?,?,?,?,?,?)"),
+        {record.chat, record.parent, record.role, present(record.content), present(record.thought),
+         static_cast<int>(record.state), present(record.statsJson), now()});
+    if (!added.ok()) return added.error();
+    return added->lastInsertId().toLongLong();
+}
+
 Result<MessageId> ChatStore::addMessage(const MessageRecord& record) {
     MessageId id = 0;
     Result<void> done = m_private->file->change([&]() -> Result<void> {
-        Result<QSqlQuery> added = m_private->database().run(
-            QStringLiteral("INSERT INTO messages (chat, parent, role, content, thought, state, "
-                           "stats, created) VALUES (?,?,?,?,?,?,?,?)"),
-            {record.chat, record.parent, record.role, present(record.content),
-             present(record.thought), static_cast<int>(record.state), present(record.statsJson),
-             now()});
+        Result<MessageId> added = m_private->insertMessage(record);
         if (!added.ok()) return added.error();
-        id = added->lastInsertId().toLongLong();
+        id = *added;
         return m_private->run(
             QStringLiteral("UPDATE chats SET active_leaf=?, updated=? WHERE id=?"),
             {id, now(), record.chat});

@@ -80,6 +80,9 @@ class ChatStore : public QObject {
     [[nodiscard]] Result<QVector<ChatRecord>> chats() const;  ///< Pinned first, newest first.
     [[nodiscard]] Result<ChatRecord> chat(ChatId id) const;
     Result<ChatId> createChat(const ChatRecord& record);
+    /// A chat with its messages, all of it or nothing. They get ids of their own, and so do the
+    /// parents and the active leaf that name them; a parent comes before its children.
+    Result<ChatId> addChat(const ChatRecord& record, const QVector<MessageRecord>& messages);
     Result<void> updateChat(const ChatRecord& record);  ///< All columns but id and updated.
     Result<void> deleteChat(ChatId id);                 ///< Can be undone until purge().
     Result<void> restoreChat(ChatId id);

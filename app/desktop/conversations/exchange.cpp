@@ -7,6 +7,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QStringDecoder>
 
 namespace hokku::desktop {
 namespace {
@@ -74,23 +75,26 @@ Error badFormat(const QString& fileName, const QString& what, const QString& exp
 }
 
 Result<ChatId> importText(ChatStore& store, const QByteArray& content, const QString& fileName) {
+    const std::optional<QString> text = decodeText(content);
+    if (!text)
+        return badFormat(fileName, QStringLiteral("the file is not a text"),
+                         QStringLiteral("UTF-8, or UTF-16 that says so at its beginning"));
     ChatRecord chat;
     chat.title = QFileInfo(fileName).completeBaseName();
-    const Result<ChatId> id = store.createChat(chat);
-    if (!id.ok()) return id;
     MessageRecord message;
-    message.chat = *id;
     message.role = QStringLiteral("user");
-    message.content = QString::fromUtf8(content);
-    const Result<MessageId> added = store.addMessage(message);
-    if (!added.ok()) return added.error();
-    return id;
+    message.content = *text;
+    return store.addChat(chat, {message});
 }
 
 Result<ChatId> importJson(ChatStore& store, const QJsonObject& object, const QString& fileName) {
-    if (object[QStringLiteral("version")].toInt() > kFormatVersion)
+    const QJsonValue version = object[QStringLiteral("version")];
+    if (!version.isUndefined() && !(version.toDouble(kFormatVersion + 1) <= kFormatVersion))
         return badFormat(fileName, QStringLiteral("the file was written by a newer version"),
                          QStringLiteral("version %1").arg(kFormatVersion));
+    if (!object[QStringLiteral("messages")].isArray())
+        return badFormat(fileName, QStringLiteral("the file has no messages"),
+                         QStringLiteral("\"messages\": [..]"));
     const QJsonArray list = object[QStringLiteral("messages")].toArray();
     if (list.size() > kMostMessages)
         return badFormat(fileName, QStringLiteral("the file has %1 messages").arg(list.size()),
@@ -109,27 +113,19 @@ Result<ChatId> importJson(ChatStore& store, const QJsonObject& object, const QSt
     // An empty one is one of its own, too: the preset's does not take its place.
     const QJsonValue prompt = object[QStringLiteral("system_prompt")];
     if (prompt.isString()) chat.systemPrompt = QStringLiteral("") + prompt.toString();
-    const Result<ChatId> id = store.createChat(chat);
-    if (!id.ok()) return id;
-    QHash<qint64, MessageId> newIds;
+    chat.activeLeaf = object[QStringLiteral("active_leaf")].toInteger();
+    QVector<MessageRecord> messages;
     for (const QJsonValue& value : list) {
         const QJsonObject entry = value.toObject();
         MessageRecord message;
-        message.chat = *id;
-        message.parent = newIds.value(entry[QStringLiteral("parent")].toInteger());
+        message.id = entry[QStringLiteral("id")].toInteger();
+        message.parent = entry[QStringLiteral("parent")].toInteger();
         message.role = entry[QStringLiteral("role")].toString();
         message.content = entry[QStringLiteral("content")].toString();
         message.thought = entry[QStringLiteral("thought")].toString();
-        const Result<MessageId> added = store.addMessage(message);
-        if (!added.ok()) return added.error();
-        newIds.insert(entry[QStringLiteral("id")].toInteger(), *added);
+        messages.append(message);
     }
-    const qint64 leaf = object[QStringLiteral("active_leaf")].toInteger();
-    if (newIds.contains(leaf)) {
-        if (Result<void> set = store.setActiveLeaf(*id, newIds[leaf]); !set.ok())
-            return set.error();
-    }
-    return id;
+    return store.addChat(chat, messages);
 }
 
 }  // namespace
@@ -158,7 +154,19 @@ QString exportName(const ChatRecord& chat, ExportFormat format) {
     return name + QStringLiteral(".json");
 }
 
+std::optional<QString> decodeText(const QByteArray& content) {
+    const auto encoding = QStringConverter::encodingForData(content);
+    QStringDecoder decoder(encoding.value_or(QStringConverter::Utf8),
+                           QStringConverter::Flag::Stateless);
+    const QString text = decoder.decode(content);
+    if (decoder.hasError() || text.contains(QChar(0))) return std::nullopt;
+    return text;
+}
+
 Result<ChatId> importChat(ChatStore& store, const QByteArray& content, const QString& fileName) {
+    if (content.size() > kMostImportBytes)
+        return badFormat(fileName, QStringLiteral("the file is too large"),
+                         QStringLiteral("at most %1 bytes").arg(kMostImportBytes));
     if (!fileName.endsWith(QLatin1String(".json"), Qt::CaseInsensitive))
         return importText(store, content, fileName);
     QJsonParseError problem{};

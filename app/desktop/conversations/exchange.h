@@ -5,10 +5,14 @@
 #include <QByteArray>
 #include <QString>
 #include <QVector>
+#include <optional>
 
 #include "conversations/chat_store.h"
 
 namespace hokku::desktop {
+
+/// Larger files are no conversations.
+inline constexpr qint64 kMostImportBytes = 64 << 20;
 
 enum class ExportFormat { markdown, text, json };
 
@@ -19,7 +23,11 @@ QByteArray exportChat(const ChatRecord& chat, const QVector<MessageRecord>& mess
 /// A file name made from the title, valid on every file system, with the format's ending.
 QString exportName(const ChatRecord& chat, ExportFormat format);
 
-/// Adds the chat of a JSON export, or a Markdown or text file as one message, to the store.
+/// UTF-8, or what the mark at the beginning says; nothing for what is no text.
+std::optional<QString> decodeText(const QByteArray& content);
+
+/// Adds the chat of a JSON export, or a Markdown or text file as one message, to the store: all of
+/// it or nothing.
 /// Errors : bad_format naming what is wrong; io.
 Result<ChatId> importChat(ChatStore& store, const QByteArray& content, const QString& fileName);
 

@@ -4,11 +4,13 @@
 namespace hokku::desktop {
 namespace {
 
+/// SQLite takes patterns of 50,000 bytes.
+constexpr qsizetype kMostTyped = 500;
 constexpr int kSnippetCharacters = 120, kBeforeMatch = 40;
 
 /// Han, kana, Thai and the like are written without spaces between words.
-bool isWithoutSpaces(QChar c) {
-    switch (c.script()) {
+bool isWithoutSpaces(char32_t c) {
+    switch (QChar::script(c)) {
         case QChar::Script_Han:
         case QChar::Script_Hiragana:
         case QChar::Script_Katakana:
@@ -18,7 +20,8 @@ bool isWithoutSpaces(QChar c) {
         case QChar::Script_Myanmar:
             return true;
         default:
-            return false;
+            // Emoji and the like are part of no word.
+            return QChar::category(c) == QChar::Symbol_Other;
     }
 }
 
@@ -32,7 +35,9 @@ QString wordsOf(const QString& text) {
 
 }  // namespace
 
-SearchQuery parseSearch(const QString& typed) {
+SearchQuery parseSearch(const QString& text) {
+    // Not with the half of a character.
+    const QString typed = QString::fromUtf8(text.left(kMostTyped).toUtf8());
     SearchQuery query;
     const QStringList parts = typed.split(QLatin1Char('"'));
     for (qsizetype i = 0; i < parts.size(); ++i) {
@@ -48,7 +53,8 @@ SearchQuery parseSearch(const QString& typed) {
     QStringList expressions;
     for (const QString& term : query.terms) expressions.append(QStringLiteral("\"%1\"*").arg(term));
     query.match = expressions.join(QStringLiteral(" AND "));
-    for (const QChar c : typed) query.isSubstring = query.isSubstring || isWithoutSpaces(c);
+    for (const char32_t c : typed.toUcs4())
+        query.isSubstring = query.isSubstring || isWithoutSpaces(c);
     if (query.isSubstring) {
         QString pattern = typed.trimmed();
         pattern.remove(QLatin1Char('"'));

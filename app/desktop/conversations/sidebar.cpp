@@ -359,7 +359,8 @@ void Sidebar::Private::importFrom() {
             });
             continue;
         }
-        const Result<ChatId> id = importChat(store, file.readAll(), QFileInfo(path).fileName());
+        const QByteArray content = file.read(kMostImportBytes + 1);
+        const Result<ChatId> id = importChat(store, content, QFileInfo(path).fileName());
         if (check(id) && path == paths.last()) emit self->chatSelected(*id);
     }
 }

@@ -80,6 +80,11 @@ Result<void> readBias(const QJsonValue& value, const QString& where, SamplingOpt
 
 /// The lists of the sampling values: where they are absent, nothing changes.
 Result<void> readLists(const QJsonObject& object, const QString& where, SamplingOptions& sampling) {
+    for (const QString& key : {kOrder, kBreakers}) {
+        const QJsonValue value = object[key];
+        if (!value.isUndefined() && !value.isNull() && !value.isArray())
+            return bad(where, key, QStringLiteral("a list"));
+    }
     if (object[kOrder].isArray()) {
         sampling.order.clear();
         const QJsonArray steps = object[kOrder].toArray();
@@ -117,6 +122,9 @@ QString fileOf(const QString& folder, const QString& name) {
 }  // namespace
 
 Result<Preset> parsePreset(const QByteArray& json, const QString& where) {
+    if (json.size() > kMostPresetBytes)
+        return Error{ErrorCode::bad_format, "the preset is too large", where.toStdString(),
+                     "at most " + std::to_string(kMostPresetBytes) + " bytes"};
     QJsonParseError problem{};
     const QJsonDocument document = QJsonDocument::fromJson(json, &problem);
     if (!document.isObject())
@@ -129,6 +137,11 @@ Result<Preset> parsePreset(const QByteArray& json, const QString& where) {
     if (preset.name.isEmpty() || preset.name.startsWith(QLatin1Char(':')))
         return bad(where, QStringLiteral("name"),
                    QStringLiteral("a text that does not begin with a colon"));
+    for (const char* key : {"system_prompt", "model"}) {
+        const QJsonValue value = object[QLatin1String(key)];
+        if (!value.isUndefined() && !value.isNull() && !value.isString())
+            return bad(where, QLatin1String(key), QStringLiteral("a text"));
+    }
     preset.systemPrompt = object[QStringLiteral("system_prompt")].toString();
     preset.modelPath = object[QStringLiteral("model")].toString();
     const auto most = readTokens(object, kMaxTokens, where);
@@ -183,12 +196,12 @@ PresetList readPresets(const QString& folder) {
     for (const QFileInfo& info :
          QDir(folder).entryInfoList({QStringLiteral("*.json")}, QDir::Files, QDir::Name)) {
         QFile file(info.filePath());
-        if (info.size() > kMostPresetBytes || !file.open(QIODevice::ReadOnly)) {
+        if (!file.open(QIODevice::ReadOnly)) {
             list.problems.append([text = info.fileName() + QStringLiteral(": ") +
                                          file.errorString()] { return text; });
             continue;
         }
-        const Result<Preset> preset = parsePreset(file.readAll(), info.fileName());
+        const Result<Preset> preset = parsePreset(file.read(kMostPresetBytes + 1), info.fileName());
         if (preset.ok()) {
             list.presets.append(*preset);
         } else {

@@ -86,11 +86,11 @@ Result<QString> PresetLibrary::save(const Preset& preset) {
 
 Result<QString> PresetLibrary::import(const QString& path) {
     QFile file(path);
-    if (file.size() > kMostPresetBytes || !file.open(QIODevice::ReadOnly))
+    if (!file.open(QIODevice::ReadOnly))
         return Error{ErrorCode::io,
                      "the preset cannot be read: " + file.errorString().toStdString(),
                      path.toStdString(), ""};
-    Result<Preset> preset = parsePreset(file.readAll(), path);
+    Result<Preset> preset = parsePreset(file.read(kMostPresetBytes + 1), path);
     if (!preset.ok()) return preset.error();
     return save(*preset);
 }

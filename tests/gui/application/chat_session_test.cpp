@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "chat/chat_session.h"
 
+#include <QElapsedTimer>
+
 #include "gui/application/app_fixture.h"
+#include "support/time_limits.h"
 
 using namespace hokku;
 using namespace hokku::desktop;
@@ -434,4 +437,22 @@ TEST_CASE("ChatSession: a budget ends the thought and the answer begins", "[gui]
     const Turn reply = f.say("Hi");
     CHECK(reply.thought.size() <= 20);
     CHECK_FALSE(reply.thought.isEmpty());
+}
+
+TEST_CASE("ChatSession: thousands of messages open without a search for each", "[gui][serial]") {
+    Fixture f;
+    QVector<MessageRecord> messages;
+    for (int i = 1; i <= 20'000; ++i) {
+        MessageRecord message{.id = i, .parent = i - 1};
+        message.role = i % 2 == 1 ? QStringLiteral("user") : QStringLiteral("assistant");
+        message.content = QStringLiteral("m");
+        messages.append(message);
+    }
+    const auto chat = f.store->addChat({}, messages);
+    REQUIRE(chat.ok());
+    f.session->open(*f.store, *chat);
+    QElapsedTimer timer;
+    timer.start();
+    CHECK(f.session->turns().size() == 20'000);
+    CHECK(timer.elapsed() < 1'500 * kTimeFactor);
 }

@@ -76,9 +76,10 @@ TEST_CASE("Drop: a text is put into the message, beside what was written", "[gui
 TEST_CASE("Drop: what is neither a model nor a text is told by name", "[gui][quick]") {
     DropFixture f;
     const QString large = f.file("film.mkv", QByteArray(1 << 20, 'x'));
+    const QString picture = f.file("frog.png", QByteArray("\x89PNG\r\n\x1a\n\0\0", 10));
     f.type("draft");
     for (const QString& path :
-         {large, f.folder.path(), f.folder.filePath(QStringLiteral("gone"))}) {
+         {large, picture, f.folder.path(), f.folder.filePath(QStringLiteral("gone"))}) {
         CHECK(drop(f.transcript(), {path}));
         bool isNamed = false;
         for (const QLabel* label : f.window->findChildren<QLabel*>())

@@ -115,7 +115,12 @@ TEST_CASE("importChat: refuses what is no chat, and stores nothing of it", "[gui
          {"", "{", "[]", "{}", "{\"format\":\"hokku-chat\",\"version\":99,\"messages\":[]}",
           "{\"format\":\"hokku-chat\",\"version\":1,\"messages\":[{\"role\":\"user\"}]}",
           "{\"format\":\"hokku-chat\",\"version\":1,\"messages\":[{\"role\":\"root\","
-          "\"content\":\"x\"}]}"}) {
+          "\"content\":\"x\"}]}",
+          "{\"format\":\"hokku-chat\",\"version\":1}",
+          "{\"format\":\"hokku-chat\",\"version\":1,\"messages\":{\"a\":1}}",
+          "{\"format\":\"hokku-chat\",\"version\":4294967297,\"messages\":[]}",
+          "{\"format\":\"hokku-chat\",\"version\":1.5,\"messages\":[]}",
+          "{\"format\":\"hokku-chat\",\"version\":\"2\",\"messages\":[]}"}) {
         INFO(content);
         const auto imported = importChat(**store, content, QStringLiteral("x.json"));
         REQUIRE_FALSE(imported.ok());
@@ -131,4 +136,49 @@ TEST_CASE("importChat: refuses what is no chat, and stores nothing of it", "[gui
         QStringLiteral("x.json"));
     REQUIRE(cyclic.ok());
     CHECK((*store)->messages(*cyclic)->size() == 2);
+}
+
+TEST_CASE("importChat: takes texts in UTF-8 and UTF-16, and no other files", "[gui][quick]") {
+    testing::application();
+    auto store = ChatStore::open({});
+    REQUIRE(store.ok());
+    for (const QByteArray& content : {QByteArray("caf\xc3\xa9"),
+                                      QByteArray("\xef\xbb\xbf"
+                                                 "caf\xc3\xa9"),
+                                      QByteArray("\xff\xfe"
+                                                 "c\0a\0f\0\xe9\0",
+                                                 10)}) {
+        const auto imported = importChat(**store, content, QStringLiteral("x.txt"));
+        REQUIRE(imported.ok());
+        CHECK((*store)->messages(*imported)->first().content == QString::fromUtf8("caf\xc3\xa9"));
+        CHECK((*store)->chat(*imported)->activeLeaf == (*store)->messages(*imported)->first().id);
+    }
+    const qsizetype before = (*store)->chats()->size();
+    for (const QByteArray& content :
+         {QByteArray("caf\xe9"), QByteArray("caf\xe9 au lait"), QByteArray("\x89PNG\0\1", 6),
+          QByteArray("a\0b", 3), QByteArray(kMostImportBytes + 1, 'x')})
+        CHECK_FALSE(importChat(**store, content, QStringLiteral("x.txt")).ok());
+    CHECK((*store)->chats()->size() == before);
+}
+
+TEST_CASE("importChat: stores a long chat in one step", "[gui][quick]") {
+    testing::application();
+    auto store = ChatStore::open({});
+    REQUIRE(store.ok());
+    QByteArray json("{\"format\":\"hokku-chat\",\"version\":1,\"active_leaf\":90,\"messages\":[");
+    for (int i = 1; i <= 100; ++i)
+        json += QStringLiteral("{\"id\":%1,\"parent\":%2,\"role\":\"user\",\"content\":\"m\"}%3")
+                    .arg(i)
+                    .arg(i - 1)
+                    .arg(i < 100 ? QStringLiteral(",") : QStringLiteral("]}"))
+                    .toUtf8();
+    int numChanges = 0;
+    QObject::connect(store->get(), &ChatStore::chatsChanged, store->get(), [&] { ++numChanges; });
+    const auto imported = importChat(**store, json, QStringLiteral("x.json"));
+    REQUIRE(imported.ok());
+    CHECK(numChanges == 1);
+    const auto messages = (*store)->messages(*imported);
+    REQUIRE(messages->size() == 100);
+    CHECK(messages->last().parent == messages->at(98).id);
+    CHECK((*store)->chat(*imported)->activeLeaf == messages->at(89).id);
 }

@@ -43,3 +43,15 @@ TEST_CASE("SearchQuery: marks every match, and words only at their beginning", "
     CHECK(marked.endsWith(QStringLiteral("…")));
     CHECK(marked.contains(open + QStringLiteral("rain") + close));
 }
+
+TEST_CASE("SearchQuery: emoji are found, long texts and halves of characters do no harm",
+          "[gui][quick]") {
+    const QString emoji = QString::fromUtf8("\xf0\x9f\x98\x80");
+    CHECK(parseSearch(emoji).likePattern == QLatin1Char('%') + emoji + QLatin1Char('%'));
+    CHECK(parseSearch(QString(QChar(0xD800))).isEmpty());
+    // SQLite refuses patterns of more than 50,000 bytes.
+    const QString pattern = parseSearch(QString(30'000, QChar(0x53E4))).likePattern;
+    CHECK(pattern.size() > 100);
+    CHECK(pattern.toUtf8().size() < 50'000);
+    CHECK(parseSearch(QStringLiteral("word ").repeated(6'000)).terms.size() <= 100);
+}

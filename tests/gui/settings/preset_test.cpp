@@ -88,7 +88,11 @@ TEST_CASE("Preset: wrong values are named with the key and what is allowed", "[g
         {R"({"name": "x", "thought_budget": 1e12})", "thought_budget"},
         {R"({"name": "x", "order": ["top_k", "top_k"]})", "order"},
         {R"({"name": "x", "order": ["nonsense"]})", "order"},
+        {R"({"name": "x", "order": "top_k"})", "order"},
         {R"({"name": "x", "dry_breakers": [""]})", "dry_breakers"},
+        {R"({"name": "x", "dry_breakers": "a"})", "dry_breakers"},
+        {R"({"name": "x", "system_prompt": 5})", "system_prompt"},
+        {R"({"name": "x", "model": ["a"]})", "model"},
         {R"({"name": "x", "logit_bias": [1]})", "logit_bias"},
         {R"({"name": "x", "logit_bias": {"-1": 1}})", "logit_bias"},
         {R"({"name": "x", "logit_bias": {"1": 101}})", "logit_bias"},
@@ -101,6 +105,10 @@ TEST_CASE("Preset: wrong values are named with the key and what is allowed", "[g
         CHECK(preset.error().message().find(key) != std::string::npos);
     }
     CHECK_FALSE(parse("[1, 2").ok());
+    const QByteArray large = QByteArray(R"({"name": "x"})") + QByteArray(kMostPresetBytes, ' ');
+    const Result<Preset> tooLarge = parse(large.constData());
+    REQUIRE_FALSE(tooLarge.ok());
+    CHECK(tooLarge.error().message().find("too large") != std::string::npos);
 }
 
 TEST_CASE("Preset: each sampling value has words of its own", "[gui][quick]") {
