@@ -149,6 +149,10 @@ Result<int> databaseVersion(const Database& database) {
 Result<void> migrate(const Database& database, const QVector<Migration>& migrations) {
     Result<int> version = databaseVersion(database);
     if (!version.ok()) return version.error();
+    if (*version < 0)
+        return Error{ErrorCode::bad_format,
+                     "the conversations are of version " + std::to_string(*version),
+                     database.path().toStdString(), kWhole};
     if (*version >= migrations.size()) return {};
     if (*version > 0 && !database.path().isEmpty()) {
         const QString backup = QStringLiteral("%1.v%2.backup").arg(database.path()).arg(*version);

@@ -443,7 +443,9 @@ TEST_CASE("ChatSession: thousands of messages open without a search for each", "
     Fixture f;
     QVector<MessageRecord> messages;
     for (int i = 1; i <= 20'000; ++i) {
-        MessageRecord message{.id = i, .parent = i - 1};
+        MessageRecord message;
+        message.id = i;
+        message.parent = i - 1;
         message.role = i % 2 == 1 ? QStringLiteral("user") : QStringLiteral("assistant");
         message.content = QStringLiteral("m");
         messages.append(message);

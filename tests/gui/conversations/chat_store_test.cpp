@@ -295,3 +295,12 @@ TEST_CASE("ChatStore: opening reads no more of a long history than it must", "[g
         CHECK(plan->value(3).toString().contains(QStringLiteral("USING")));
     }
 }
+
+TEST_CASE("ChatStore: a version that never was is a damaged file, not a crash", "[gui][quick]") {
+    const Scratch scratch;
+    runSql(scratch.path(),
+           {QStringLiteral("CREATE TABLE x(a)"), QStringLiteral("PRAGMA user_version=-5")});
+    const auto store = openStore(scratch.path());
+    CHECK_FALSE(store->isStored());
+    CHECK(addChat(*store, QStringLiteral("still works")) > 0);
+}
