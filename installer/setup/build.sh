@@ -37,9 +37,10 @@ build_unlocked() {
     local build=(cmake --build "$folder" --parallel "$(num_jobs)")
     if [ $# -gt 0 ]; then build+=(--target "$@"); fi
     # -n: says what would be built, builds nothing.
-    if "${build[@]}" -- -n 2>/dev/null | grep -a -q 'no work to do'; then return 0; fi
-    local notes=
-    if [ -z "$(find "$folder" -name '*.o' -print -quit)" ]; then notes="; this takes some minutes"; fi
+    local plan notes=
+    plan=$("${build[@]}" -- -n 2>/dev/null || true)
+    if grep -a -q 'no work to do' <<<"$plan"; then return 0; fi
+    if [ "$(grep -a -c '^\[' <<<"$plan")" -gt 50 ]; then notes="; this takes some minutes"; fi
     if [ ! -t 2 ]; then notes+=" (progress is in $log)"; fi
     say "Building ($preset)$notes"
     if [ -t 2 ]; then
