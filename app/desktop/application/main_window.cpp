@@ -159,7 +159,8 @@ void MainWindow::openFile(const QString& path) {
     }
     QFile file(path);
     constexpr qint64 kMostBytes = 256 * 1024;
-    const bool isOpen = file.open(QIODevice::ReadOnly);
+    // A pipe or a device might never end, or never begin.
+    const bool isOpen = QFileInfo(path).isFile() && file.open(QIODevice::ReadOnly);
     const QByteArray content = isOpen ? file.read(kMostBytes + 1) : QByteArray();
     const std::optional<QString> text = decodeText(content);
     if (!isOpen || content.size() > kMostBytes || !text) {

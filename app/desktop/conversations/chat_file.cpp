@@ -105,6 +105,9 @@ Result<void> ChatFile::openFile() {
                      ""};
     }
     if (Result<void> migrated = migrate(**file, chatMigrations()); !migrated.ok()) return migrated;
+    const QStringList tables{QStringLiteral("chats"), QStringLiteral("messages"),
+                             QStringLiteral("message_pieces")};
+    if (Result<void> there = checkTables(**file, tables); !there.ok()) return there;
     m_file = std::move(*file);
     return {};
 }

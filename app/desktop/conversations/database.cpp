@@ -146,6 +146,15 @@ Result<int> databaseVersion(const Database& database) {
     return version->next() ? version->value(0).toInt() : 0;
 }
 
+Result<void> checkTables(const Database& database, const QStringList& names) {
+    for (const QString& name : names)
+        if (!database.run(QStringLiteral("SELECT 1 FROM %1 LIMIT 0").arg(name)).ok())
+            return Error{ErrorCode::bad_format,
+                         "the conversations lack the table " + name.toStdString(),
+                         database.path().toStdString(), kWhole};
+    return {};
+}
+
 Result<void> migrate(const Database& database, const QVector<Migration>& migrations) {
     Result<int> version = databaseVersion(database);
     if (!version.ok()) return version.error();

@@ -59,4 +59,7 @@ Result<void> migrate(const Database& database, const QVector<Migration>& migrati
 /// PRAGMA user_version: how many migrations it has seen.
 Result<int> databaseVersion(const Database& database);
 
+/// Errors : damaged (see storageProblem) where one of these tables is missing.
+Result<void> checkTables(const Database& database, const QStringList& names);
+
 }  // namespace hokku::desktop

@@ -6,6 +6,8 @@
 #include <QMimeData>
 #include <QTextBrowser>
 
+#include <sys/stat.h>
+
 #include "chat/chat_page.h"
 #include "chat/chat_view.h"
 #include "gui/application/window_fixture.h"
@@ -77,9 +79,11 @@ TEST_CASE("Drop: what is neither a model nor a text is told by name", "[gui][qui
     DropFixture f;
     const QString large = f.file("film.mkv", QByteArray(1 << 20, 'x'));
     const QString picture = f.file("frog.png", QByteArray("\x89PNG\r\n\x1a\n\0\0", 10));
+    const QString pipe = f.folder.filePath(QStringLiteral("pipe"));
+    REQUIRE(mkfifo(QFile::encodeName(pipe).constData(), 0600) == 0);
     f.type("draft");
     for (const QString& path :
-         {large, picture, f.folder.path(), f.folder.filePath(QStringLiteral("gone"))}) {
+         {large, picture, pipe, f.folder.path(), f.folder.filePath(QStringLiteral("gone"))}) {
         CHECK(drop(f.transcript(), {path}));
         bool isNamed = false;
         for (const QLabel* label : f.window->findChildren<QLabel*>())

@@ -304,3 +304,13 @@ TEST_CASE("ChatStore: a version that never was is a damaged file, not a crash", 
     CHECK_FALSE(store->isStored());
     CHECK(addChat(*store, QStringLiteral("still works")) > 0);
 }
+
+TEST_CASE("ChatStore: a file without its tables is a damaged one, not the end", "[gui][quick]") {
+    const Scratch scratch;
+    runSql(scratch.path(),
+           {QStringLiteral("CREATE TABLE chats(a)"), QStringLiteral("PRAGMA user_version=2")});
+    const auto store = openStore(scratch.path());
+    CHECK_FALSE(store->isStored());
+    CHECK(store->notice()().contains(scratch.path()));
+    CHECK(addChat(*store, QStringLiteral("still works")) > 0);
+}
