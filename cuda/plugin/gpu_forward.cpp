@@ -120,8 +120,9 @@ void GpuForward::run_head(const GpuStep& step, uint32_t first, uint32_t count) {
     QuantizedVectors x = vectors_for(step, step.buffers.normed, spec_.dim, users);
     x.num_vectors = count;
     // Row `first` is the first one there.
-    trace_values(step, "final_norm", x.values - size_t{first} * x.groups * kGroup,
-                 size_t{x.groups} * kGroup, spec_.dim);
+    if (step.trace != nullptr)  // without one there may be no values
+        trace_values(step, "final_norm", x.values - size_t{first} * x.groups * kGroup,
+                     size_t{x.groups} * kGroup, spec_.dim);
     multiply_few(weights_.head, x,
                  {.residual = nullptr, .out = step.buffers.logits, .stride = spec_.num_vocab});
     if (step.head == HeadOutput::best) select_best(step, count);

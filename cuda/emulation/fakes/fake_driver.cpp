@@ -105,6 +105,7 @@ void FakeDriver::reset(const FakeDriverOptions& options) {
     state.default_streams.clear();
     while (!state.allocations.empty()) release_allocation(state, state.allocations.begin()->first);
     state.functions.clear();
+    state.graph_execs.clear();
     state.options = options;
     state.counts = {};
     state.is_initialized = false;
@@ -285,6 +286,7 @@ DriverResult context_reset(DeviceOrdinal device) {
         if (stream->device == device) end_worker(state, *stream);
     }
     std::erase_if(state.streams, [&](const auto& s) { return s.second->device == device; });
+    std::erase_if(state.graph_execs, [&](const auto& g) { return g.second->device == device; });
     std::vector<uint64_t> addresses;
     for (const auto& [address, allocation] : state.allocations) {
         if (allocation.device == device) addresses.push_back(address);

@@ -35,6 +35,7 @@ struct FakeOperation {
 struct FakeGraph {
     std::vector<FakeOperation> operations;  ///< In the order of capture.
     std::shared_ptr<FakeClique> clique;
+    int32_t device = 0;  ///< Of one that can be launched.
 };
 
 struct FakeCapture {
@@ -86,6 +87,7 @@ struct FakeState {
     std::map<FakeStream*, std::shared_ptr<FakeStream>> streams;
     std::map<int32_t, std::shared_ptr<FakeStream>> default_streams;  ///< By device.
     std::vector<std::unique_ptr<FakeFunction>> functions;
+    std::map<FakeGraph*, std::unique_ptr<FakeGraph>> graph_execs;  ///< They go with their context.
     uint32_t num_waiting_ranks = 0;
     std::recursive_mutex mutex;
     std::condition_variable_any changed;  ///< Something was issued or done.

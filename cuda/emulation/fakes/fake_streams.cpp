@@ -461,7 +461,10 @@ DriverResult event_elapsed(float* ms, EventHandle, EventHandle) {
 
 DriverResult graph_instantiate(GraphExecHandle* exec, GraphHandle graph, uint64_t) {
     HOKKU_FAKE_CALL("cuGraphInstantiateWithFlags", context)
-    *exec = reinterpret_cast<GraphExecHandle>(new FakeGraph(*reinterpret_cast<FakeGraph*>(graph)));
+    auto made = std::make_unique<FakeGraph>(*reinterpret_cast<FakeGraph*>(graph));
+    made->device = call.device();
+    *exec = reinterpret_cast<GraphExecHandle>(made.get());
+    call.state().graph_execs.emplace(made.get(), std::move(made));
     return DriverResult::success;
 }
 
@@ -472,6 +475,7 @@ DriverResult graph_launch(GraphExecHandle exec, StreamHandle handle) {
     if (!stream) return DriverResult::invalid_handle;
     ++state.counts.num_graph_launches;
     auto* graph = reinterpret_cast<FakeGraph*>(exec);
+    if (state.graph_execs.count(graph) == 0) return DriverResult::invalid_handle;
     const auto run = [&state, graph] {
         std::vector<FakeOperation*> operations;
         for (FakeOperation& o : graph->operations) operations.push_back(&o);
@@ -489,7 +493,8 @@ DriverResult graph_destroy(GraphHandle graph) {
 DriverResult graph_exec_destroy(GraphExecHandle exec) {
     HOKKU_FAKE_CALL("cuGraphExecDestroy", context)
     const DriverResult result = drain_all(call.state());
-    delete reinterpret_cast<FakeGraph*>(exec);
+    if (call.state().graph_execs.erase(reinterpret_cast<FakeGraph*>(exec)) == 0)
+        return DriverResult::invalid_handle;
     return result;
 }
 
