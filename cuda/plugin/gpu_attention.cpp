@@ -64,17 +64,7 @@ void GpuForward::run_qkv(const GpuStep& step, uint32_t index, const QuantizedVec
 void GpuForward::norm_whole(const GpuStep& step, const GpuNorm& norm, float* heads, uint32_t n,
                             uint32_t stride) {
     launcher_.launch(norm_add_, {.grid_x = step.rows.count, .num_threads = 256},
-                     NormAddParams{.x = heads,
-                                   .y = heads,
-                                   .weight = norm.weight,
-                                   .bias = norm.bias,
-                                   .n = n,
-                                   .x_stride = stride,
-                                   .y_stride = stride,
-                                   .kind = norm_kind(spec_, norm),
-                                   .is_addition = 0,
-                                   .eps = spec_.norm_eps,
-                                   .scale = 1.0f});
+                     norm_params_of(norm, heads, n, stride));
 }
 
 RopeParams GpuForward::rope_params(const GpuStep& step, uint32_t index) const {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/round_up.h"
 #include "kernels/params.h"
 #include "model/model_spec.h"
 #include "plugin/gpu.h"
@@ -121,6 +122,8 @@ class GpuForward {
     /// The end of a branch: `produce` gives it, what it gives is added to x; and the next norm.
     void add_branch(const GpuStep& step, const Branch& branch,
                     const std::function<void(const Output&)>& produce);
+    [[nodiscard]] NormAddParams norm_params_of(const GpuNorm& norm, float* y, uint32_t n,
+                                               uint32_t stride) const;
     [[nodiscard]] NormAddParams add_params(const GpuStep& step, const GpuNorm& post_norm) const;
     void finish(const Output& output, uint32_t num_rows);
     void run_ffn(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
@@ -171,8 +174,5 @@ inline constexpr uint32_t kMaxAttentionHeads = 8;
 
 /// Of the model's kind, or none.
 uint32_t norm_kind(const ModelSpec& spec, const GpuNorm& norm);
-constexpr uint32_t ceil_div(uint32_t a, uint32_t b) {
-    return (a + b - 1) / b;
-}
 
 }  // namespace hokku::cuda

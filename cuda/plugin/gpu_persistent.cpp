@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/round_up.h"
 #include "base/try.h"
 
 namespace hokku::cuda {

@@ -186,20 +186,29 @@ void GpuForward::add_branch(const GpuStep& step, const Branch& branch,
     produce({nullptr, step.buffers.delta, dim, next, &add});
 }
 
+/// y <- norm(y), rows of n values.
+NormAddParams GpuForward::norm_params_of(const GpuNorm& norm, float* y, uint32_t n,
+                                         uint32_t stride) const {
+    return {.x = y,
+            .y = y,
+            .weight = norm.weight,
+            .bias = norm.bias,
+            .n = n,
+            .x_stride = stride,
+            .y_stride = stride,
+            .kind = norm_kind(spec_, norm),
+            .is_addition = 0,
+            .eps = spec_.norm_eps,
+            .scale = 1.0f};
+}
+
 /// x += norm(delta) * residual_scale
 NormAddParams GpuForward::add_params(const GpuStep& step, const GpuNorm& post_norm) const {
-    const uint32_t dim = spec_.dim;
-    return {.x = step.input.x,
-            .y = step.buffers.delta,
-            .weight = post_norm.weight,
-            .bias = post_norm.bias,
-            .n = dim,
-            .x_stride = dim,
-            .y_stride = dim,
-            .kind = norm_kind(spec_, post_norm),
-            .is_addition = 1,
-            .eps = spec_.norm_eps,
-            .scale = spec_.residual_scale};
+    NormAddParams params = norm_params_of(post_norm, step.buffers.delta, spec_.dim, spec_.dim);
+    params.x = step.input.x;
+    params.is_addition = 1;
+    params.scale = spec_.residual_scale;
+    return params;
 }
 
 }  // namespace hokku::cuda

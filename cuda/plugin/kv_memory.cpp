@@ -33,16 +33,49 @@ size_t scale_bytes(KvType type, size_t dim) {
     return type == KvType::q8_0 ? (dim + kGroup - 1) / kGroup * kKvPositions * sizeof(uint16_t) : 0;
 }
 
-/// Those of the first positions, the rest as it is.
-void copy_scales(std::byte* to, const std::byte* from, size_t bytes, size_t num_positions) {
-    constexpr size_t kRow = kKvPositions * sizeof(uint16_t);
-    for (size_t at = 0; at < bytes; at += kRow)
-        std::memcpy(to + at, from + at, num_positions * sizeof(uint16_t));
-}
-
 /// Elements from one position's values to the next one's in a file: docs/formats.md.
 size_t file_value_row(KvType type, size_t value_dim) {
     return type == KvType::f32 ? value_dim : (value_dim + 15) / 16 * 16;
+}
+
+/// copy(offset in a file, offset on the device, bytes) for the scales of a head's first positions.
+template <class Copy>
+void for_each_scale(size_t in_file, size_t on_device, size_t bytes, size_t num_positions,
+                    Copy copy) {
+    constexpr size_t kRow = kKvPositions * sizeof(uint16_t);
+    for (size_t at = 0; at < bytes; at += kRow)
+        copy(in_file + at, on_device + at, num_positions * sizeof(uint16_t));
+}
+
+/// The same for a layer's keys in a block.
+template <class Copy>
+void for_each_key(KvType type, size_t num_heads, size_t dim, size_t num_positions, Copy copy) {
+    const size_t element = element_bytes(type), scales = scale_bytes(type, dim);
+    const size_t codes = kKvPositions * dim * element;
+    for (size_t head = 0; head < num_heads; ++head) {
+        const size_t begin = head * (codes + scales);
+        for (size_t p = 0; p < num_positions; ++p) {
+            for (size_t d = 0; d < dim; ++d)
+                copy(begin + (d * kKvPositions + p) * element, begin + (p * dim + d) * element,
+                     element);
+        }
+        for_each_scale(begin + codes, begin + codes, scales, num_positions, copy);
+    }
+}
+
+/// And for its values.
+template <class Copy>
+void for_each_value(KvType type, size_t num_heads, size_t dim, size_t num_positions, Copy copy) {
+    const size_t element = element_bytes(type), scales = scale_bytes(type, dim);
+    const size_t row = file_value_row(type, dim) * element, used = dim * element;
+    for (size_t head = 0; head < num_heads; ++head) {
+        const size_t in_file = head * (kKvPositions * row + scales);
+        const size_t on_device = head * (kKvPositions * used + scales);
+        for (size_t p = 0; p < num_positions; ++p)
+            copy(in_file + p * row, on_device + p * used, used);
+        for_each_scale(in_file + kKvPositions * row, on_device + kKvPositions * used, scales,
+                       num_positions, copy);
+    }
 }
 
 }  // namespace
@@ -157,7 +190,6 @@ Result<void> KvMemory::read_block(const Gpu& gpu, uint32_t block, uint32_t num_t
                                   std::span<std::byte> out) const {
     HOKKU_CHECK(gpu.synchronize());
     std::fill(out.begin(), out.end(), std::byte{0});
-    const size_t element = element_bytes(type_);
     std::vector<std::byte> staging;
     std::byte* to = out.data();
     const auto fetch = [&](DevicePointer base, size_t bytes) {
@@ -165,36 +197,16 @@ Result<void> KvMemory::read_block(const Gpu& gpu, uint32_t block, uint32_t num_t
         return gpu.check(gpu.api().copy_to_host(staging.data(), base + block * bytes, bytes),
                          "cuMemcpyDtoH_v2");
     };
+    const auto copy = [&](size_t in_file, size_t on_device, size_t bytes) {
+        std::memcpy(to + in_file, staging.data() + on_device, bytes);
+    };
     for (const Layer& layer : layers_) {
         HOKKU_CHECK(fetch(layer.keys, layer.key_bytes));
-        const size_t key_scales = scale_bytes(type_, layer.key_dim);
-        const std::byte* from = staging.data();
-        for (size_t head = 0; head < layer.num_heads; ++head) {
-            for (size_t p = 0; p < num_tokens; ++p) {
-                for (size_t d = 0; d < layer.key_dim; ++d) {
-                    std::memcpy(to + (d * kKvPositions + p) * element,
-                                from + (p * layer.key_dim + d) * element, element);
-                }
-            }
-            const size_t codes = kKvPositions * layer.key_dim * element;
-            copy_scales(to + codes, from + codes, key_scales, num_tokens);
-            to += codes + key_scales;
-            from += codes + key_scales;
-        }
+        for_each_key(type_, layer.num_heads, layer.key_dim, num_tokens, copy);
+        to += layer.key_bytes;
         HOKKU_CHECK(fetch(layer.values, layer.value_bytes));
-        const size_t value_scales = scale_bytes(type_, layer.value_dim);
-        const size_t row = file_value_row(type_, layer.value_dim) * element;
-        const size_t used = layer.value_dim * element;
-        from = staging.data();
-        for (size_t head = 0; head < layer.num_heads; ++head) {
-            for (size_t p = 0; p < num_tokens; ++p)
-                std::memcpy(to + p * row, from + p * used, used);
-            to += kKvPositions * row;
-            from += kKvPositions * used;
-            copy_scales(to, from, value_scales, num_tokens);
-            to += value_scales;
-            from += value_scales;
-        }
+        for_each_value(type_, layer.num_heads, layer.value_dim, num_tokens, copy);
+        to += file_value_bytes(layer);
     }
     return {};
 }
@@ -202,7 +214,6 @@ Result<void> KvMemory::read_block(const Gpu& gpu, uint32_t block, uint32_t num_t
 Result<void> KvMemory::write_block(const Gpu& gpu, uint32_t block,
                                    std::span<const std::byte> bytes) {
     HOKKU_CHECK(gpu.synchronize());
-    const size_t element = element_bytes(type_);
     std::vector<std::byte> staging;
     const std::byte* from = bytes.data();
     const auto store = [&](DevicePointer base) {
@@ -210,37 +221,17 @@ Result<void> KvMemory::write_block(const Gpu& gpu, uint32_t block,
             gpu.api().copy_to_device(base + block * staging.size(), staging.data(), staging.size()),
             "cuMemcpyHtoD_v2");
     };
+    const auto copy = [&](size_t in_file, size_t on_device, size_t size) {
+        std::memcpy(staging.data() + on_device, from + in_file, size);
+    };
     for (const Layer& layer : layers_) {
         staging.resize(layer.key_bytes);
-        const size_t key_scales = scale_bytes(type_, layer.key_dim);
-        std::byte* to = staging.data();
-        for (size_t head = 0; head < layer.num_heads; ++head) {
-            for (size_t d = 0; d < layer.key_dim; ++d) {
-                for (size_t p = 0; p < kKvPositions; ++p) {
-                    std::memcpy(to + (p * layer.key_dim + d) * element,
-                                from + (d * kKvPositions + p) * element, element);
-                }
-            }
-            const size_t codes = kKvPositions * layer.key_dim * element;
-            copy_scales(to + codes, from + codes, key_scales, kKvPositions);
-            to += codes + key_scales;
-            from += codes + key_scales;
-        }
+        for_each_key(type_, layer.num_heads, layer.key_dim, kKvPositions, copy);
+        from += layer.key_bytes;
         HOKKU_CHECK(store(layer.keys));
         staging.resize(layer.value_bytes);
-        const size_t value_scales = scale_bytes(type_, layer.value_dim);
-        const size_t row = file_value_row(type_, layer.value_dim) * element;
-        const size_t used = layer.value_dim * element;
-        to = staging.data();
-        for (size_t head = 0; head < layer.num_heads; ++head) {
-            for (size_t p = 0; p < kKvPositions; ++p)
-                std::memcpy(to + p * used, from + p * row, used);
-            to += kKvPositions * used;
-            from += kKvPositions * row;
-            copy_scales(to, from, value_scales, kKvPositions);
-            to += value_scales;
-            from += value_scales;
-        }
+        for_each_value(type_, layer.num_heads, layer.value_dim, kKvPositions, copy);
+        from += file_value_bytes(layer);
         HOKKU_CHECK(store(layer.values));
     }
     return gpu.finish_copies();

@@ -9,6 +9,7 @@
 #include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/kv_layout.h"
 #include "base/aligned_buffer.h"
+#include "base/round_up.h"
 
 namespace hokku::cpu {
 
@@ -96,10 +97,6 @@ struct Plan {
     uint32_t first_block, end_block;                 // Blocks that any row sees.
     uint32_t split_blocks, first_split, num_splits;  // Split s: blocks from s * split_blocks on.
 };
-
-constexpr uint32_t ceil_div(uint32_t n, uint32_t unit) {
-    return (n + unit - 1) / unit;
-}
 
 /// Blocks of a split for the row at `position`. It depends on nothing else: sums depend on the cut,
 /// and a row is to give the same bits alone, among guesses and in a prompt of any length.

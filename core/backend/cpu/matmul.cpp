@@ -6,14 +6,11 @@
 #include <utility>
 
 #include "backend/cpu/matmul_paths.h"
+#include "base/round_up.h"
 
 namespace hokku::cpu {
 
 namespace {
-
-constexpr size_t round_up(size_t n, size_t unit) {
-    return (n + unit - 1) / unit * unit;
-}
 
 GemvVector take_vector(BufferLayout& layout, size_t max_in) {
     const size_t bytes = gemv_part_bytes(max_in), count = bytes / sizeof(float);
@@ -38,8 +35,8 @@ GemmRows take_rows(BufferLayout& layout, size_t max_rows, size_t max_in) {
 }  // namespace
 
 void MatmulScratch::State::lay_out(BufferLayout& layout) {
-    const size_t max_in = round_up(limits.max_in, 256);
-    const size_t max_fine_in = round_up(limits.max_fine_in, 256);
+    const size_t max_in = round_up<size_t>(limits.max_in, 256);
+    const size_t max_fine_in = round_up<size_t>(limits.max_fine_in, 256);
     lanes = layout.take<LaneScratch>(limits.num_lanes);
     for (uint32_t i = 0; i < limits.num_lanes; ++i) {
         LaneScratch lane;

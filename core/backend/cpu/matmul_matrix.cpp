@@ -4,14 +4,11 @@
 #include <algorithm>
 
 #include "backend/cpu/matmul_paths.h"
+#include "base/round_up.h"
 
 namespace hokku::cpu {
 
 namespace {
-
-constexpr size_t round_up(size_t n, size_t unit) {
-    return (n + unit - 1) / unit * unit;
-}
 
 /// A group of kGemmGroup weight rows of one of the targets.
 struct WeightGroup {
@@ -39,10 +36,10 @@ WeightGroup find_group(const MatmulKernels& kernels, std::span<const MatmulTarge
 
 /// Values of a row that are unpacked at a time: equal parts of at most kGemmDepth.
 size_t panel_depth(size_t n) {
-    const size_t num_parts = (n + kGemmDepth - 1) / kGemmDepth;
+    const size_t num_parts = ceil_div(n, kGemmDepth);
     return num_parts == 1
                ? n
-               : std::min<size_t>(kGemmDepth, round_up((n + num_parts - 1) / num_parts, 256));
+               : std::min<size_t>(kGemmDepth, round_up<size_t>(ceil_div(n, num_parts), 256));
 }
 
 /// The panel in the scratch times all tiles of `rows`.

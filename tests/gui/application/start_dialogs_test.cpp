@@ -6,12 +6,12 @@
 #include <QDir>
 #include <QFile>
 #include <QMessageBox>
-#include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
 
 #include "gui/support/application.h"
 #include "gui/support/catch_qt.h"
+#include "gui/support/usual_places.h"
 #include "settings/data_folder.h"
 #include "settings/language.h"
 
@@ -49,36 +49,19 @@ Seen see(const std::vector<QMessageBox::ButtonRole>& presses, const std::functio
 }
 
 /// The app's folders in a temporary one, with a library in the usual place.
-struct Fixture {
+struct Fixture : UsualPlaces {
     QApplication& app = application();  // before the language
-    QTemporaryDir home;
     Language language;
-    AppFolders folders;
+    AppFolders folders = find();
 
     Fixture() {
-        qunsetenv("HOKKU_HOME");
-        qputenv("XDG_DATA_HOME", path("data").toUtf8());
-        qputenv("XDG_CONFIG_HOME", path("config").toUtf8());
-        folders = find();
         QFile chats(folders.chatsFile());
         REQUIRE(chats.open(QIODevice::WriteOnly));
         chats.write("chats");
     }
-    ~Fixture() {
-        language.apply(QStringLiteral("en"));
-        qunsetenv("XDG_DATA_HOME");
-        qunsetenv("XDG_CONFIG_HOME");
-    }
+    ~Fixture() { language.apply(QStringLiteral("en")); }
     Fixture(const Fixture&) = delete;
     Fixture& operator=(const Fixture&) = delete;
-    [[nodiscard]] QString path(const char* name) const {
-        return home.filePath(QString::fromUtf8(name));
-    }
-    static AppFolders find() {
-        const auto found = AppFolders::find(false);
-        REQUIRE(found.ok());
-        return *found;
-    }
 };
 
 void checkHas(const QString& text, const QString& part) {

@@ -6,10 +6,10 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSettings>
-#include <QTemporaryDir>
 
 #include "gui/support/application.h"
 #include "gui/support/catch_qt.h"
+#include "gui/support/usual_places.h"
 #include "settings/settings_page.h"
 
 using namespace hokku;
@@ -19,17 +19,12 @@ using namespace hokku::testing;
 namespace {
 
 /// The usual places in a home of the test's own, with a library in them.
-struct Fixture {
+struct Fixture : UsualPlaces {
     QApplication& app = application();
-    QTemporaryDir home;
     CopyProgress progress;
-    AppFolders folders;
+    AppFolders folders = find();
 
     Fixture() {
-        qunsetenv("HOKKU_HOME");
-        qputenv("XDG_DATA_HOME", path("data").toUtf8());
-        qputenv("XDG_CONFIG_HOME", path("config").toUtf8());
-        folders = find();
         write(folders.data + QStringLiteral("/chats.sqlite"), "chats");
         write(folders.data + QStringLiteral("/chats.sqlite-wal"), "not yet in chats");
         write(folders.data + QStringLiteral("/chats.sqlite-shm"), "of a process");
@@ -37,18 +32,6 @@ struct Fixture {
         write(folders.models + QStringLiteral("/m.gguf"), QByteArray(3 << 20, 'm'));
         write(path("elsewhere.gguf"), "e");
         REQUIRE(QFile::link(path("elsewhere.gguf"), folders.models + QStringLiteral("/e.gguf")));
-    }
-    ~Fixture() {
-        qunsetenv("XDG_DATA_HOME");
-        qunsetenv("XDG_CONFIG_HOME");
-    }
-    [[nodiscard]] QString path(const char* name) const {
-        return QDir(home.path()).canonicalPath() + QLatin1Char('/') + QString::fromUtf8(name);
-    }
-    static AppFolders find() {
-        const auto found = AppFolders::find(false);
-        REQUIRE(found.ok());
-        return *found;
     }
     static void write(const QString& path, const QByteArray& content) {
         QFile file(path);
