@@ -29,16 +29,26 @@ class FormulaFinder {
         m_formulas.append(m_text.mid(m_position, size).toString());
         m_position += size;
     }
-    /// Where the paragraph of `from` ends.
-    [[nodiscard]] qsizetype paragraphEnd(qsizetype from) const {
-        const qsizetype end = m_text.indexOf(QStringLiteral("\n\n"), from);
-        return end < 0 ? m_text.size() : end;
+    /// Where the paragraph of the position ends.
+    qsizetype paragraphEnd() {
+        if (m_position >= m_paragraphEnd) {
+            const qsizetype end = m_text.indexOf(QStringLiteral("\n\n"), m_position);
+            m_paragraphEnd = end < 0 ? m_text.size() : end;
+        }
+        return m_paragraphEnd;
     }
+    /// A text that closes formulas, and up to where the text is known to have none.
+    struct Closing {
+        QString text;
+        qsizetype noneBefore = 0;
+    };
     /// Size of what begins here and ends with `close`, in the same paragraph; 0: it does not.
-    [[nodiscard]] qsizetype sizeUntil(const QString& close, qsizetype open) const {
-        const qsizetype end = m_text.indexOf(close, m_position + open);
-        if (end < 0 || end == m_position + open || end >= paragraphEnd(m_position)) return 0;
-        return end + close.size() - m_position;
+    qsizetype sizeUntil(Closing& close, qsizetype open) {
+        const qsizetype end = paragraphEnd(), from = m_position + open;
+        if (end <= close.noneBefore || from >= end) return 0;
+        const qsizetype found = m_text.first(end).indexOf(close.text, from);
+        if (found < 0) close.noneBefore = end;
+        return found <= from ? 0 : found + close.text.size() - m_position;
     }
 
     void step() {
@@ -52,15 +62,14 @@ class FormulaFinder {
     void backslash() {
         const QChar next = at(m_position + 1);
         if (next != QLatin1Char('(') && next != QLatin1Char('[')) return copy(2);
-        const QString close =
-            next == QLatin1Char('(') ? QStringLiteral("\\)") : QStringLiteral("\\]");
+        Closing& close = next == QLatin1Char('(') ? m_parenthesis : m_bracket;
         replace(qMax(sizeUntil(close, 2), qsizetype{2}));
     }
 
     void codeSpan() {
         qsizetype size = 1;
         while (at(m_position + size) == QLatin1Char('`')) ++size;
-        const qsizetype end = paragraphEnd(m_position);
+        const qsizetype end = paragraphEnd();
         for (qsizetype i = m_position + size; i < end;) {
             qsizetype run = 0;
             while (at(i + run) == QLatin1Char('`')) ++run;
@@ -72,7 +81,7 @@ class FormulaFinder {
 
     void dollar() {
         if (at(m_position + 1) == QLatin1Char('$')) {
-            const qsizetype size = sizeUntil(QStringLiteral("$$"), 2);
+            const qsizetype size = sizeUntil(m_dollars, 2);
             return size > 0 ? replace(size) : copy(2);
         }
         // As in Pandoc: no space inside of the signs, no digit behind them, for prices.
@@ -94,7 +103,9 @@ class FormulaFinder {
     QStringView m_text;
     QStringList& m_formulas;
     QString m_result;
-    qsizetype m_position = 0;
+    qsizetype m_position = 0, m_paragraphEnd = 0;
+    Closing m_parenthesis{QStringLiteral("\\)")}, m_bracket{QStringLiteral("\\]")},
+        m_dollars{QStringLiteral("$$")};
 };
 
 /// Whether the line would define the target of links, "[name]: target", and not be shown.

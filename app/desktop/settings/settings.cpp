@@ -3,11 +3,14 @@
 
 #include <QFile>
 #include <QSettings>
+#include <algorithm>
+#include <limits>
 
 namespace hokku::desktop {
 namespace {
 
 constexpr int kLeastFontPercent = 80, kMostFontPercent = 200;
+constexpr int kMostNumber = std::numeric_limits<int>::max();
 
 QString nameOf(ThemeChoice choice) {
     switch (choice) {
@@ -46,6 +49,12 @@ struct Settings::Private {
         file.sync();
         return true;
     }
+    /// Of a key that is absent or is no number: `fallback`. QVariant::toInt() would wrap.
+    [[nodiscard]] int number(const QString& key, int fallback, int least, int most) const {
+        bool isNumber = false;
+        const qlonglong found = file.value(key).toLongLong(&isNumber);
+        return isNumber ? static_cast<int>(std::clamp<qlonglong>(found, least, most)) : fallback;
+    }
     QString damagedFile;
     QSettings file;
 };
@@ -70,8 +79,8 @@ void Settings::setTheme(ThemeChoice choice) {
 }
 
 int Settings::fontPercent() const {
-    const int percent = value(QStringLiteral("font_percent"), 100).toInt();
-    return qBound(kLeastFontPercent, percent, kMostFontPercent);
+    return m_private->number(QStringLiteral("font_percent"), 100, kLeastFontPercent,
+                             kMostFontPercent);
 }
 
 void Settings::setFontPercent(int percent) {
@@ -88,7 +97,7 @@ void Settings::setLanguage(const QString& code) {
 }
 
 int Settings::numThreads() const {
-    return qMax(0, value(QStringLiteral("threads")).toInt());
+    return m_private->number(QStringLiteral("threads"), 0, 0, kMostNumber);
 }
 
 void Settings::setNumThreads(int count) {
@@ -96,7 +105,7 @@ void Settings::setNumThreads(int count) {
 }
 
 int Settings::contextTokens() const {
-    return qMax(0, value(QStringLiteral("context_tokens")).toInt());
+    return m_private->number(QStringLiteral("context_tokens"), 0, 0, kMostNumber);
 }
 
 void Settings::setContextTokens(int tokens) {

@@ -135,7 +135,7 @@ void benchReply(const char* name, const QString& text) {
     std::fflush(stdout);
 }
 
-void benchOpen(int numTurns, const QString& text) {
+QVector<Turn> conversation(int numTurns, const QString& text) {
     QVector<Turn> turns;
     for (int i = 0; i < numTurns; ++i) {
         Turn turn;
@@ -146,6 +146,10 @@ void benchOpen(int numTurns, const QString& text) {
                                              kCharsPerTurn);
         turns.append(turn);
     }
+    return turns;
+}
+
+void benchOpen(const QString& name, const QVector<Turn>& turns) {
     ChatView view;
     view.resize(1000, 800);
     view.show();
@@ -167,17 +171,21 @@ void benchOpen(int numTurns, const QString& text) {
         QThread::usleep(500);
     }
     const Spent most = longest(steps);
-    const QByteArray name = QStringLiteral("open %1 turns, %2k tokens")
-                                .arg(numTurns)
-                                .arg(numTurns / 2 * kCharsPerTurn / kCharsPerToken / 1000)
-                                .toUtf8();
     std::printf(
         "%-28s longest stall %6.1f ms (work %5.1f), shown after %lld ms, whole after %lld "
         "ms, %.1f MiB\n",
-        name.constData(), milliseconds(most.wall), milliseconds(most.work),
+        qUtf8Printable(name), milliseconds(most.wall), milliseconds(most.work),
         static_cast<long long>(first), static_cast<long long>(whole.elapsed()),
         residentMib() - before);
     std::fflush(stdout);
+}
+
+void benchOpenReply(const char* name, const QString& text) {
+    Turn reply;
+    reply.id = 1;
+    reply.role = QStringLiteral("assistant");
+    reply.content = text;
+    benchOpen(QStringLiteral("open ") + QString::fromUtf8(name), {reply});
 }
 
 }  // namespace
@@ -195,6 +203,16 @@ int main(int argc, char** argv) {
             name == QStringLiteral("a table"))
             benchReply(block.name, block.text);
     }
-    for (const int turns : {100, 1000}) benchOpen(turns, mixedReply(size));
+    for (const int turns : {100, 1000}) {
+        const auto name = QStringLiteral("open %1 turns, %2k tokens")
+                              .arg(turns)
+                              .arg(turns / 2 * kCharsPerTurn / kCharsPerToken / 1000);
+        benchOpen(name, conversation(turns, mixedReply(size)));
+    }
+    if (argc <= 2) return 0;
+    // What no model means to write.
+    benchOpenReply("formulas without an end", QStringLiteral("\\[ a\n").repeated(200'000));
+    benchOpenReply("joined emoji", QString::fromUtf8("\U0001F469\u200D").repeated(20'000));
+    benchOpenReply("a line without spaces", QString::fromUtf8("\u6F22").repeated(200'000));
     return 0;
 }

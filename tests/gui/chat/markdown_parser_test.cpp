@@ -113,6 +113,8 @@ TEST_CASE("parseMarkdown: formulas stay as they were written", "[gui][quick]") {
     CHECK(one("$5 and $10") == "[$5 and $10]");
     CHECK(one("`$a_1$`") == "C[$a_1$]");
     CHECK(one("open \\(a") == "[open ]F[\\(][a]");
+    CHECK(one("\\[ a \\(b\\) \\[c\\] \\[ d \\(e\\)") ==
+          "F[\\[ a \\(b\\) \\[c\\]][ ]F[\\[][ d ]F[\\(e\\)]");
     const QVector<RichBlock> table = parse("| a |\n|---|\n| $|x|$ |\n");
     REQUIRE(table.size() == 1);
     CHECK(styled(table[0].rows[1][0]) == "F[$|x|$]");
