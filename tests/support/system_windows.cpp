@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include <cstdio>
+#include <new>
 
 #include "base/windows_text.h"
 #include "support/catch.h"
@@ -40,8 +41,9 @@ GuardedMemory::GuardedMemory(size_t bytes) {
     const size_t readable = (bytes + kPage - 1) / kPage * kPage;
     mapping_bytes_ = readable + kPage;
     mapping_ = VirtualAlloc(nullptr, mapping_bytes_, MEM_RESERVE, PAGE_NOACCESS);
-    REQUIRE(mapping_ != nullptr);
-    REQUIRE(VirtualAlloc(mapping_, readable, MEM_COMMIT, PAGE_READWRITE) != nullptr);
+    if (mapping_ == nullptr ||
+        VirtualAlloc(mapping_, readable, MEM_COMMIT, PAGE_READWRITE) == nullptr)
+        throw std::bad_alloc();  // Benchmarks have no REQUIRE.
     data_ = static_cast<std::byte*>(mapping_) + readable - bytes;
 }
 
