@@ -27,11 +27,11 @@ BlasStatus multiply(const BlasApi& api, BlasHandle handle, const BlasProduct& p)
     const float ones[2] = {0.0f, 1.0f};
     const int32_t whole_ones[2] = {0, 1};
     const bool is_whole = p.in_type == BlasType::i8;
-    const void* one = is_whole ? static_cast<const void*>(&whole_ones[1]) : &ones[1];
+    const void* factor = is_whole ? static_cast<const void*>(&whole_ones[1]) : &p.factor;
     const int keeps = p.accumulate ? 1 : 0;
     const void* beta = is_whole ? static_cast<const void*>(&whole_ones[keeps]) : &ones[keeps];
     return api.gemm(handle, BlasOperation::transpose, BlasOperation::none, p.rows, p.vectors,
-                    p.cols, one, p.w, p.in_type, p.w_stride > 0 ? p.w_stride : p.cols, p.x,
+                    p.cols, factor, p.w, p.in_type, p.w_stride > 0 ? p.w_stride : p.cols, p.x,
                     p.in_type, p.x_stride > 0 ? p.x_stride : p.cols, beta, p.y, p.out_type,
                     p.y_stride > 0 ? p.y_stride : p.rows,
                     is_whole ? BlasCompute::i32 : BlasCompute::f32, kBlasDefaultAlgorithm);

@@ -58,7 +58,7 @@ struct BlasApi {
 /// Errors : unsupported, naming the function that the library lacks.
 Result<BlasApi> load_blas_api(const SymbolSource& library);
 
-/// y [vectors][rows] (+)= x [vectors][cols] W^T, all row-major, W [rows][cols].
+/// y [vectors][rows] (+)= factor * x [vectors][cols] W^T, all row-major, W [rows][cols].
 struct BlasProduct {
     const void* w = nullptr;
     const void* x = nullptr;
@@ -68,6 +68,7 @@ struct BlasProduct {
     int32_t rows = 0, cols = 0, vectors = 0;
     int32_t w_stride = 0, x_stride = 0, y_stride = 0;  ///< Elements; 0: cols, cols, rows.
     bool accumulate = false;
+    float factor = 1.0f;  ///< Of floats.
 };
 
 BlasStatus multiply(const BlasApi& api, BlasHandle handle, const BlasProduct& product);

@@ -327,12 +327,35 @@ struct EmbedParams {
     float scale;
 };
 
-/// embed_<format>, 128 threads: rows of a repacked table. block_x counts groups, block_y rows.
-struct EmbedQuantizedParams {
-    WeightPlanes table;
-    const uint32_t* tokens;  ///< [num_rows]
-    float* out;              ///< [num_rows][groups * 32]
-    float scale;
+/// dequantize_<format>, 128 threads: a repacked matrix as halves. block_x counts rows, block_y
+/// groups.
+struct DequantizeParams {
+    WeightPlanes weight;
+    uint16_t* out;  ///< [rows][groups * 32]
+};
+
+/// split_rows_<f16, bf16>, 256 threads, block_x rows: x as the sum of two halves, for products with
+/// halves. Of f16 a row is divided by a power of two first, so that nothing overflows, and `low` is
+/// kLowFactor times as large.
+struct SplitRowsParams {
+    const float* x;  ///< [num_rows][x_stride]
+    uint16_t* high;  ///< [num_rows][n]
+    uint16_t* low;   ///< The same, or null.
+    float* scales;   ///< [num_rows] of f16; not a number where a value of the row is not finite.
+    uint32_t n;
+    uint32_t x_stride;
+};
+inline constexpr float kLowFactor = 2048.0f;
+
+/// finish_rows, 256 threads, block_y rows: out = y * scale + bias + residual.
+struct FinishRowsParams {
+    const float* y;         ///< [num_rows][y_stride]; may be out.
+    const float* scales;    ///< [num_rows] or null.
+    const float* bias;      ///< [n] or null.
+    const float* residual;  ///< [num_rows][out_stride] or null; may be out itself.
+    float* out;             ///< [num_rows][out_stride]
+    uint32_t n;
+    uint32_t y_stride, out_stride;
 };
 
 /// scale_logits, 256 threads, block_y rows: x = softcap tanh(scale x / softcap).

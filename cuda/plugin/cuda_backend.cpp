@@ -43,28 +43,43 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
     HOKKU_CHECK(upload_weights(gpu_, plan, report));
     weights_ = std::move(plan.weights);
 
-    GpuLayout sizes;
-    const uint32_t max_rows = max_prefill_rows(options_);
-    GpuBuffers::lay_out(sizes, spec, max_rows);
-    HOKKU_TRY(buffer_memory_, gpu_.allocate(sizes.used_bytes(), "buffers"));
-    GpuLayout layout(buffer_memory_.address());
-    buffers_ = GpuBuffers::lay_out(layout, spec, max_rows);
-    HOKKU_CHECK(gpu_.check(
-        gpu_.api().fill_bytes_async(reinterpret_cast<DevicePointer>(buffers_.counters), 0,
-                                    buffers_.num_counters * sizeof(uint32_t), gpu_.stream()),
-        "cuMemsetD8Async"));
-    HOKKU_TRY(logits_, HostLogits::create(gpu_, options_.max_step_logits, spec.num_vocab));
-    forward_.emplace(gpu_, spec, weights_);
-    HOKKU_CHECK(forward_->find_kernels(options_.kv_type));
-
     info_.device = fmt::format("GPU {}", gpu_.info().name);
     info_.kernels = fmt::format("cuda sm_{}", gpu_.info().architecture);
+    HOKKU_CHECK(start_buffers());
+    HOKKU_TRY(logits_, HostLogits::create(gpu_, options_.max_step_logits, spec.num_vocab));
+    forward_.emplace(gpu_, spec, weights_, blas_.get(), own_options_.products);
+    HOKKU_CHECK(forward_->find_kernels(options_.kv_type));
+
     info_.num_threads = 1;
     info_.bytes_per_token = weights_.bytes + model_.weights().embedding.row_bytes();
     info_.rank_weight_bytes = {weight_bytes(model_.weights())};
     HOKKU_TRY(ContextMemory context,
               ContextMemory::create(gpu_, spec, options_, options_.num_kv_blocks));
     return use_context(std::move(context));
+}
+
+Result<void> CudaBackend::start_buffers() {
+    const BlasApi* api = own_options_.blas;
+    const BlasNeeds needs = blas_needs(model_, own_options_.products, api != nullptr);
+    GpuLayout sizes;
+    const uint32_t max_rows = max_prefill_rows(options_);
+    GpuBuffers::lay_out(sizes, model_.spec(), max_rows, needs);
+    HOKKU_TRY(buffer_memory_, gpu_.allocate(sizes.used_bytes(), "buffers"));
+    GpuLayout layout(buffer_memory_.address());
+    buffers_ = GpuBuffers::lay_out(layout, model_.spec(), max_rows, needs);
+    if (needs.is_used) {
+        HOKKU_TRY(blas_, GpuBlas::create(gpu_, *api,
+                                         reinterpret_cast<DevicePointer>(buffers_.blas_workspace)));
+        info_.kernels += own_options_.products == PrefillProducts::own
+                             ? ", prompts by cuBLAS"
+                             : ", prompts by cuBLAS as reference";
+    } else if (blas_needs(model_, own_options_.products, true).is_used) {
+        info_.kernels += ", prompts without cuBLAS";
+    }
+    return gpu_.check(
+        gpu_.api().fill_bytes_async(reinterpret_cast<DevicePointer>(buffers_.counters), 0,
+                                    buffers_.num_counters * sizeof(uint32_t), gpu_.stream()),
+        "cuMemsetD8Async");
 }
 
 CudaBackend::~CudaBackend() {

@@ -16,6 +16,7 @@
 #include "plugin/context_memory.h"
 #include "plugin/cuda_plan.h"
 #include "plugin/gpu.h"
+#include "plugin/gpu_blas.h"
 #include "plugin/gpu_forward.h"
 #include "plugin/gpu_weights.h"
 #include "plugin/host_logits.h"
@@ -32,6 +33,8 @@ struct StopCheck {
 struct CudaOptions {
     /// One row is one cooperative launch where the kernel does all of its operations.
     bool is_persistent = false;
+    const BlasApi* blas = nullptr;  ///< Null: there is no cuBLAS.
+    PrefillProducts products = PrefillProducts::own;
 };
 
 class CudaBackend final : public Backend {
@@ -67,6 +70,7 @@ class CudaBackend final : public Backend {
     CudaBackend(const Gpu& gpu, const Model& model, const BackendOptions& options)
         : gpu_(gpu), model_(model), options_(options) {}
     Result<void> start(const std::function<Result<void>(double)>& report);
+    Result<void> start_buffers();
     /// Takes the place of what there is.
     Result<void> use_context(ContextMemory context);
     Result<void> make_programs();
@@ -103,6 +107,7 @@ class CudaBackend final : public Backend {
     ContextMemory context_;
     KvMemory& kv_ = context_.kv;
     HostLogits logits_;
+    std::unique_ptr<GpuBlas> blas_;
     std::optional<GpuForward> forward_;
     std::vector<Graph> graphs_;  ///< Of each bucket with each HeadOutput.
     BackendInfo info_;

@@ -60,7 +60,8 @@ Result<void> check_cuda_features(const ModelSpec& spec) {
     return {};
 }
 
-Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type) {
+Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
+                           const BlasNeeds& blas) {
     const ModelSpec& spec = model.spec();
     HOKKU_CHECK(check_cuda_features(spec));
     HOKKU_CHECK(gpu.make_current());
@@ -71,12 +72,12 @@ Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type) {
     plan.total_bytes = memory.total_bytes;
     plan.weight_bytes = weights.weights.bytes;
     GpuLayout layout;
-    GpuBuffers::lay_out(layout, spec, kPrefillRows);
+    GpuBuffers::lay_out(layout, spec, kPrefillRows, blas);
     for (uint32_t bucket = 0; bucket < kNumBuckets; ++bucket) {
         StepInput::lay_out(layout, 1u << bucket, 1, spec.dim);
     }
     StepInput::lay_out(layout, kPrefillRows, 1, spec.dim);
-    plan.fixed_bytes = layout.used_bytes() + kDriverBytes;
+    plan.fixed_bytes = layout.used_bytes() + kDriverBytes + (blas.is_used ? kBlasDriverBytes : 0);
     // A spare block is made of the room that is left beside.
     plan.kv_block_bytes = KvMemory::block_bytes(spec, kv_type) + rope_bytes_of_block(spec) +
                           (2 * kMaxRows - 1 + kPrefillRows) * sizeof(uint32_t);

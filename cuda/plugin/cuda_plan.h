@@ -7,6 +7,7 @@
 #include "hokku/kv_type.h"
 #include "model/model.h"
 #include "plugin/gpu.h"
+#include "plugin/gpu_blas.h"
 
 namespace hokku::cuda {
 
@@ -22,6 +23,7 @@ struct CudaPlan {
 Result<void> check_cuda_features(const ModelSpec& spec);
 
 /// Errors : as check_cuda_features(); device.
-Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type);
+Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
+                           const BlasNeeds& blas);
 
 }  // namespace hokku::cuda

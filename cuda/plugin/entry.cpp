@@ -2,6 +2,7 @@
 // The one function that the plug-in exports, and the driver and kernels that it runs on.
 #include <utility>
 
+#include "driver/blas_api.h"
 #include "plugin/images.h"
 #include "plugin/plugin.h"
 
@@ -14,6 +15,10 @@
 namespace hokku::cuda {
 
 namespace {
+
+Result<std::unique_ptr<SymbolSource>> open_installed_blas() {
+    return open_library(blas_library_names());
+}
 
 Result<PluginSource> open_installed_source() {
     PluginSource source;
@@ -29,6 +34,7 @@ Result<PluginSource> open_installed_source() {
                      ""};
     }
     source.library = std::move(library).value();
+    source.open_blas = open_installed_blas;
     return source;
 }
 

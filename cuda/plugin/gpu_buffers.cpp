@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "plugin/kv_memory.h"
 
 namespace hokku::cuda {
@@ -43,7 +44,9 @@ GpuVectors GpuVectors::lay_out(GpuLayout& layout, uint32_t n, uint32_t max_rows)
     return out;
 }
 
-GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows) {
+GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows,
+                               const BlasNeeds& blas) {
+    if (blas.is_used) max_rows = ceil_div(max_rows, kBlasRows) * kBlasRows;
     size_t qkv = 0, mix = 0, heads = 0, hidden = 0;
     GpuBuffers out;
     for (const LayerSpec& layer : spec.layers) {
@@ -76,7 +79,19 @@ GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_
     out.attended = GpuVectors::lay_out(layout, static_cast<uint32_t>(mix), max_rows);
     out.activated = GpuVectors::lay_out(layout, static_cast<uint32_t>(hidden), max_rows);
     out.lay_out_experts(layout, spec, max_rows);
+    if (blas.is_used) out.lay_out_blas(layout, max_rows, blas);
     return out;
+}
+
+void GpuBuffers::lay_out_blas(GpuLayout& layout, uint32_t max_rows, const BlasNeeds& blas) {
+    blas_workspace = layout.take<std::byte>(kBlasWorkspaceBytes);
+    if (blas.max_cols > 0) {
+        const size_t values = size_t{max_rows} * blas.max_cols;
+        blas_high = layout.take<uint16_t>(values);
+        blas_low = layout.take<uint16_t>(values);
+        blas_scales = layout.take<float>(max_rows);
+    }
+    if (blas.matrix_values > 0) blas_weights = layout.take<uint16_t>(blas.matrix_values);
 }
 
 void GpuBuffers::lay_out_experts(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows) {

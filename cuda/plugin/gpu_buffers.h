@@ -9,6 +9,7 @@
 #include "kernels/params.h"
 #include "model/model_spec.h"
 #include "plugin/gpu.h"
+#include "plugin/gpu_blas.h"
 
 namespace hokku::cuda {
 
@@ -49,14 +50,20 @@ struct GpuBuffers {
     float *router_logits = nullptr, *expert_weights = nullptr;
     float *expert_out = nullptr, *shared_out = nullptr, *shared_gate = nullptr;
     uint32_t *expert_ids = nullptr, *expert_outputs = nullptr, *expert_bounds = nullptr;
+    // Of products by the library: rows as halves, and a matrix.
+    uint16_t *blas_high = nullptr, *blas_low = nullptr, *blas_weights = nullptr;
+    float* blas_scales = nullptr;
+    std::byte* blas_workspace = nullptr;
     uint32_t* counters = nullptr;  ///< Of fused kernels: heads, then one; zero between launches.
     uint32_t num_counters = 0;
     GpuVectors normed, ffn_normed, attended, activated;
     std::vector<float*> rope_tables;  ///< [positions][num_dims] of each RoPE; laid out elsewhere.
-    static GpuBuffers lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows);
+    static GpuBuffers lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows,
+                              const BlasNeeds& blas);
 
   private:
     void lay_out_experts(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows);
+    void lay_out_blas(GpuLayout& layout, uint32_t max_rows, const BlasNeeds& blas);
 };
 
 /// Values of q, k and v of a row.

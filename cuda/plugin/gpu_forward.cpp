@@ -32,6 +32,9 @@ Result<void> GpuForward::find_kernels(KvType kv_type) {
     sort_experts_ = find("sort_experts");
     combine_experts_ = find("combine_experts");
     top_k_ = find("top_k");
+    split_rows_f16_ = find("split_rows_f16");
+    split_rows_bf16_ = find("split_rows_bf16");
+    finish_rows_ = find("finish_rows");
     for (uint32_t heads = 1; heads <= kMaxAttentionHeads; ++heads) {
         attention_.push_back(find(fmt::format("attention_{}_{}", kv_type_name(kv_type), heads)));
     }
@@ -209,6 +212,7 @@ QuantizedVectors GpuForward::vectors_for(const GpuStep& step, const GpuVectors& 
     for (const GpuMatrix* user : users) {
         if (user->rows == 0) continue;
         (user->is_float ? has_values : has_codes) = true;
+        if (step.rows.is_prefill() && is_by_library(*user)) has_values = true;
     }
     if (!has_codes) out.codes = nullptr;
     if (!has_values) out.values = nullptr;

@@ -16,6 +16,7 @@
 #include "kernels/params.h"
 #include "model/model_spec.h"
 #include "plugin/gpu.h"
+#include "plugin/gpu_blas.h"
 #include "plugin/gpu_buffers.h"
 #include "plugin/gpu_launcher.h"
 #include "plugin/gpu_weights.h"
@@ -59,8 +60,15 @@ struct GpuStep {
 
 class GpuForward {
   public:
-    GpuForward(const Gpu& gpu, const ModelSpec& spec, const GpuWeights& weights)
-        : gpu_(gpu), launcher_(gpu), spec_(spec), weights_(weights) {}
+    /// `blas` may be null: products are those of kernels.
+    GpuForward(const Gpu& gpu, const ModelSpec& spec, const GpuWeights& weights,
+               const GpuBlas* blas, PrefillProducts products)
+        : gpu_(gpu),
+          launcher_(gpu),
+          spec_(spec),
+          weights_(weights),
+          blas_(blas),
+          products_(products) {}
 
     /// The kernels that do not depend on weight types.
     /// Errors : unsupported, naming the kernel that no module has.
@@ -118,7 +126,8 @@ class GpuForward {
     static GemmParams gemm_params(const GpuMatrix& matrix, const QuantizedVectors& x,
                                   const Output& output);
     void multiply_few(const GpuMatrix& matrix, const QuantizedVectors& x, const Output& output);
-    void multiply_many(const GpuMatrix& matrix, const QuantizedVectors& x, const Output& output);
+    void multiply_many(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
+                       const Output& output);
     /// The end of a branch: `produce` gives it, what it gives is added to x; and the next norm.
     void add_branch(const GpuStep& step, const Branch& branch,
                     const std::function<void(const Output&)>& produce);
@@ -131,6 +140,11 @@ class GpuForward {
                                        const QuantizedVectors& input);
     void activate(const GpuStep& step, const FfnSpec& spec, uint32_t hidden,
                   const QuantizedVectors& out);
+
+    // gpu_library_products.cpp
+    [[nodiscard]] bool is_by_library(const GpuMatrix& matrix) const;
+    void multiply_by_library(const GpuStep& step, const GpuMatrix& matrix,
+                             const QuantizedVectors& x, const Output& output);
 
     // gpu_experts.cpp
     void run_experts(const GpuStep& step, uint32_t index, const QuantizedVectors& input);
@@ -160,10 +174,13 @@ class GpuForward {
     GpuLauncher launcher_;
     const ModelSpec& spec_;
     const GpuWeights& weights_;
+    const GpuBlas* blas_;
+    PrefillProducts products_;
     FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, rope_append_ = nullptr,
                    attention_combine_ = nullptr, activate_quantize_ = nullptr,
                    quantize_rows_ = nullptr, route_experts_ = nullptr, sort_experts_ = nullptr,
-                   combine_experts_ = nullptr, top_k_ = nullptr, persistent_step_ = nullptr;
+                   combine_experts_ = nullptr, top_k_ = nullptr, split_rows_f16_ = nullptr,
+                   split_rows_bf16_ = nullptr, finish_rows_ = nullptr, persistent_step_ = nullptr;
     uint32_t persistent_blocks_ = 0;         ///< That are resident.
     std::vector<FunctionHandle> attention_;  ///< For 1 to 8 heads.
     std::vector<FunctionHandle> flash_;      ///< For heads of up to 64, 128, 256; or none.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugin/gpu.h"
+#include "plugin/gpu_blas.h"
 #include "plugin/gpu_persistent.h"
 #include "plugin/launch_size.h"
 
@@ -23,6 +24,10 @@ class GpuLauncher {
         } else {
             launch_bytes(function, size, &params);
         }
+    }
+    /// Not while they are noted down.
+    void multiply(const GpuBlas& blas, const BlasProduct& product) {
+        if (is_ok()) fail(blas.multiply(product), "cublasGemmEx");
     }
     /// From now on launches are noted down there instead; null: they are done.
     void record_to(PersistentRecorder* recorder) { recorder_ = recorder; }

@@ -30,7 +30,7 @@ uint32_t activation_of(hokku::Activation activation) {
 void GpuForward::multiply(const GpuStep& step, const GpuMatrix& matrix, const QuantizedVectors& x,
                           const Output& output) {
     if (step.rows.is_prefill()) {
-        multiply_many(matrix, x, output);
+        multiply_many(step, matrix, x, output);
     } else if (output.next != nullptr && step.is_fused() && matrix.gemv_norm != nullptr) {
         const GemvParams product = gemv_params(matrix, x, output);
         GemvNormParams params{product, *output.next,
@@ -106,9 +106,11 @@ void GpuForward::multiply_few(const GpuMatrix& matrix, const QuantizedVectors& x
     }
 }
 
-/// Of the rows of prompts. Weights that are not quantised are multiplied by kMaxRows at a time.
-void GpuForward::multiply_many(const GpuMatrix& matrix, const QuantizedVectors& x,
-                               const Output& output) {
+/// Of the rows of prompts. Without a library weights that are not quantised are multiplied by
+/// kMaxRows at a time.
+void GpuForward::multiply_many(const GpuStep& step, const GpuMatrix& matrix,
+                               const QuantizedVectors& x, const Output& output) {
+    if (is_by_library(matrix)) return multiply_by_library(step, matrix, x, output);
     if (!matrix.is_float) {
         launcher_.launch(matrix.gemm,
                          {.grid_x = ceil_div(x.num_vectors, kGemmVectors),

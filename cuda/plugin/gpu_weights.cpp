@@ -258,7 +258,8 @@ class WeightPlanner {
     Result<void> find_more_kernels(GpuMatrix& matrix) const {
         const std::string name = kernel_type_name(matrix.type);
         matrix.gemm = gpu_.find_function("gemm_" + name);
-        if (matrix.gemm == nullptr) return no_kernel(matrix.type);
+        matrix.dequantize = gpu_.find_function("dequantize_" + name);
+        if (matrix.gemm == nullptr || matrix.dequantize == nullptr) return no_kernel(matrix.type);
         if (!has_every_kernel(matrix.type)) return {};
         matrix.persistent_format = persistent_format(matrix.type);
         matrix.qkv = gpu_.find_function("qkv_" + name);

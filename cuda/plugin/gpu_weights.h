@@ -41,8 +41,8 @@ struct GpuMatrix {
     uint32_t warps_per_row = 1;
     std::array<FunctionHandle, kNumBuckets> kernels = {};
     uint32_t persistent_format = kNoPersistentFormat;
-    FunctionHandle gemm = nullptr;                      ///< Of one that is quantised.
-    FunctionHandle qkv = nullptr, gemv_norm = nullptr;  ///< Fused ones, or null.
+    FunctionHandle gemm = nullptr, dequantize = nullptr;  ///< Of one that is quantised.
+    FunctionHandle qkv = nullptr, gemv_norm = nullptr;    ///< Fused ones, or null.
     explicit operator bool() const { return rows > 0; }
 };
 

@@ -57,6 +57,9 @@ int32_t answer(const Result<void>& result, PluginError* error) {
 struct Driver {
     PluginSource source;
     DriverApi api;
+    bool is_blas_looked_for = false;
+    std::unique_ptr<SymbolSource> blas_library;
+    std::optional<BlasApi> blas;
 };
 
 OpenPluginSource& opener() {
@@ -64,21 +67,52 @@ OpenPluginSource& opener() {
     return open;
 }
 
-Result<const Driver*> find_driver() {
+Result<Driver*> find_driver() {
     static std::mutex mutex;
     static std::optional<Driver> driver;
     const std::lock_guard lock(mutex);
     if (!driver) {
         HOKKU_TRY(PluginSource source, opener()());
         HOKKU_TRY(const DriverApi api, load_driver_api(*source.library));
-        driver = Driver{std::move(source), api};
+        driver.emplace();
+        driver->source = std::move(source);
+        driver->api = api;
     }
     return &*driver;
 }
 
+/// cuBLAS where the model has a use for it and the system has it: hundreds of megabytes, opened
+/// when they are needed first.
+const BlasApi* find_blas(const Model& model, PrefillProducts products) {
+    static std::mutex mutex;
+    if (!blas_needs(model, products, true).is_used) return nullptr;
+    const auto found = find_driver();
+    if (!found.ok()) return nullptr;
+    Driver& driver = **found;
+    const std::lock_guard lock(mutex);
+    if (!std::exchange(driver.is_blas_looked_for, true) && driver.source.open_blas != nullptr) {
+        if (auto library = driver.source.open_blas(); library.ok()) {
+            driver.blas_library = std::move(library).value();
+            if (auto api = load_blas_api(*driver.blas_library); api.ok()) driver.blas = *api;
+        }
+    }
+    return driver.blas ? &*driver.blas : nullptr;
+}
+
+/// What docs/gpu.md says of the environment.
+CudaOptions options_for(const Model& model) {
+    CudaOptions options;
+    // Until it has been measured on cards.
+    options.is_persistent = environment_path("HOKKU_CUDA_PERSISTENT") == "1";
+    if (environment_path("HOKKU_CUDA_PREFILL") == "cublas")
+        options.products = PrefillProducts::reference;
+    options.blas = find_blas(model, options.products);
+    return options;
+}
+
 Result<void> list(PluginDevice* devices, uint32_t max_devices, uint32_t* num_devices) {
     *num_devices = 0;
-    HOKKU_TRY(const Driver* driver, find_driver());
+    HOKKU_TRY(const Driver* const driver, find_driver());
     HOKKU_TRY(const std::vector<GpuInfo> gpus, list_gpus(driver->api));
     *num_devices = static_cast<uint32_t>(gpus.size());
     for (uint32_t i = 0; i < std::min<size_t>(gpus.size(), max_devices); ++i) {
@@ -92,7 +126,7 @@ Result<void> list(PluginDevice* devices, uint32_t max_devices, uint32_t* num_dev
 }
 
 Result<void> open(uint32_t device, std::span<const PluginFile> files, PluginModel** out) {
-    HOKKU_TRY(const Driver* driver, find_driver());
+    HOKKU_TRY(const Driver* const driver, find_driver());
     HOKKU_TRY(const std::vector<GpuInfo> gpus, list_gpus(driver->api));
     if (device >= gpus.size()) {
         return Error{ErrorCode::bad_argument, "there is no such GPU", std::to_string(device),
@@ -132,7 +166,9 @@ void close_model(PluginModel* model) {
 }
 
 int32_t plan(PluginModel* model, uint32_t kv_type, PluginPlan* out, PluginError* error) {
-    const auto plan = plan_cuda(*model->gpu, *model->model, static_cast<KvType>(kv_type));
+    const CudaOptions own = options_for(*model->model);
+    const auto plan = plan_cuda(*model->gpu, *model->model, static_cast<KvType>(kv_type),
+                                blas_needs(*model->model, own.products, own.blas != nullptr));
     if (!plan.ok()) return answer(plan.error(), error);
     *out = {plan->free_bytes, plan->total_bytes, plan->weight_bytes, plan->fixed_bytes,
             plan->kv_block_bytes};
@@ -150,8 +186,7 @@ int32_t start(PluginModel* model, const PluginOptions* options, void* context,
         if (report == nullptr || report(context, share) == 0) return {};
         return Error{ErrorCode::cancelled, "the load was cancelled", "", ""};
     };
-    // Until it has been measured on cards: docs/gpu.md.
-    const CudaOptions own{.is_persistent = environment_path("HOKKU_CUDA_PERSISTENT") == "1"};
+    const CudaOptions own = options_for(*model->model);
     auto backend = CudaBackend::create(*model->gpu, *model->model, wanted, on_share, own);
     if (!backend.ok()) return answer(backend.error(), error);
     model->backend = std::move(backend).value();

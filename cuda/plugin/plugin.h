@@ -16,6 +16,8 @@ namespace hokku::cuda {
 struct PluginSource {
     std::unique_ptr<SymbolSource> library;
     std::vector<const void*> images;  ///< They outlive everything.
+    /// Opens cuBLAS, for models that need it.
+    Result<std::unique_ptr<SymbolSource>> (*open_blas)() = nullptr;
 };
 
 /// Called when the driver is needed first; called again after an error.

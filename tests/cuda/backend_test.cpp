@@ -340,6 +340,72 @@ TEST_CASE("CUDA backend: more than eight heads for each key", "[cuda]") {
                      .is_tied = true});
 }
 
+namespace {
+
+/// Logits of a prompt with the library against those without it and the CPU's.
+void check_library(TensorType type, double limit) {
+    INFO(traits_of(type).name);
+    const ScratchFolder folder;
+    const fs::path path = folder / "model.gguf";
+    // Biases, and more columns than rows and the other way round.
+    write_synthetic_model(path, {.architecture = "qwen2",
+                                 .num_layers = 2,
+                                 .dim = 96,
+                                 .num_heads = 6,
+                                 .num_kv_heads = 2,
+                                 .head_dim = 32,
+                                 .hidden = 160,
+                                 .num_vocab = 256,
+                                 .type = type});
+    const ModelRunner::Options options{.context_tokens = 256, .kv_type = KvType::f16};
+    const auto with = gpu_or_fail(path, options);
+    const auto without = value_of(open_on_gpu(path, options, {}));
+    CHECK(with->backend().info().kernels.ends_with(", prompts by cuBLAS"));
+    CHECK(without->backend().info().kernels.ends_with(", prompts without cuBLAS"));
+    const auto cpu = open_or_fail(path, options);
+    const std::vector<int32_t> tokens = counted(140);
+    const auto logits = value_of(with->evaluate(tokens, 64));
+    CHECK(relative_error(logits, value_of(without->evaluate(tokens, 64))) < limit);
+    CHECK(relative_error(logits, value_of(cpu->evaluate(tokens, 64))) < 2e-3);
+    // Rows do not depend on how many there are.
+    const auto few = value_of(with->evaluate(std::span(tokens).first(20), 20));
+    CHECK(std::equal(few.begin(), few.end(), logits.begin()));
+}
+
+}  // namespace
+
+TEST_CASE("CUDA backend: prompts of weights that are not quantised go through cuBLAS", "[cuda]") {
+    if (test_blas() == nullptr) return report_skip("cuBLAS is not installed");
+    check_library(TensorType::f32, 1e-4);
+    check_library(TensorType::f16, 1e-4);
+    check_library(TensorType::bf16, 1e-3);
+}
+
+TEST_CASE("CUDA backend: cuBLAS as the reference of quantised prompts", "[cuda]") {
+    if (test_blas() == nullptr) return report_skip("cuBLAS is not installed");
+    for (const char* name : {"llama256-Q4_K_M", "qwen2_256-Q8_0", "llama256-IQ2_XS"}) {
+        const auto folder = find_golden_or_copy("quants/models");
+        if (!folder || !fs::exists(*folder / name)) return report_skip("no golden/quants/models");
+        INFO(name);
+        const ModelRunner::Options options{.context_tokens = 192};
+        const fs::path path = *folder / name / "model.gguf";
+        const auto reference = value_of(open_on_gpu(
+            path, options, {.blas = test_blas(), .products = cuda::PrefillProducts::reference}));
+        CHECK(reference->backend().info().kernels.ends_with("by cuBLAS as reference"));
+        ModelRunner::Options exact = options;
+        exact.exact = true;
+        const auto cpu = open_or_fail(path, exact);
+        const std::vector<int32_t> tokens = counted(70);
+        // Halves are at least as close to what the file says as codes of eight bits.
+        const auto expected = value_of(cpu->evaluate(tokens, 64));
+        const auto own = gpu_or_fail(path, options);
+        const double error = relative_error(value_of(reference->evaluate(tokens, 64)), expected);
+        CHECK(error > 0);
+        CHECK(error < 3e-2);
+        CHECK(error < 1.1 * relative_error(value_of(own->evaluate(tokens, 64)), expected));
+    }
+}
+
 TEST_CASE("CUDA backend: a token is one graph, one wait, no allocation", "[cuda][quick]") {
     if (!is_test_gpu_emulated()) return report_skip("the driver counts nothing");
     const auto runner = gpu_or_fail(tiny_model(), {.context_tokens = 128});

@@ -65,35 +65,6 @@ TEST_CASE("Embedding rows: every float type, scaled", "[cuda][quick]") {
     }
 }
 
-TEST_CASE("Embedding rows: quantised tables of every type", "[cuda]") {
-    std::vector<TensorType> types;
-    for (const TensorType type : weight_types()) {
-        if (cuda::can_repack(type)) types.push_back(type);
-    }
-    REQUIRE(types.size() == 25);
-    for (const TensorType type : types) {
-        INFO(traits_of(type).name);
-        const uint32_t n = 768, num_vocab = 5;
-        const RepackedMatrix table(type, num_vocab, n, BlockKind::extreme, 3);
-        const std::vector<uint32_t> tokens = {4, 0, 2};
-        const DeviceBuffer<uint32_t> device_tokens(tokens);
-        const DeviceBuffer<float> out(n * tokens.size());
-        for (const emulation::Schedule& schedule : kernel_schedules()) {
-            TestDevice::get().set_schedule(schedule);
-            TestDevice::get().run(kernel_name("embed", type).c_str(),
-                                  {.grid_y = 3, .num_threads = 128},
-                                  cuda::EmbedQuantizedParams{table.view(), device_tokens.pointer(),
-                                                             out.pointer(), 0.5f});
-            const std::vector<float> got = out.read();
-            for (size_t i = 0; i < got.size(); ++i) {
-                const float exact = 0.5f * table.values()[tokens[i / n] * n + i % n];
-                // Products of scales and codes are exact; a minimum is rounded.
-                REQUIRE(std::abs(got[i] - exact) <= 1e-6f * std::abs(exact) + 2e-3f);
-            }
-        }
-    }
-}
-
 TEST_CASE("Greedy choice: the largest logit, of equals the lowest id", "[cuda][quick]") {
     for (const emulation::Schedule& schedule : kernel_schedules()) {
         TestDevice::get().set_schedule(schedule);

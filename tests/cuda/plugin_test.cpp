@@ -8,6 +8,7 @@
 
 #include "backend/plugin/gpu_plugin.h"
 #include "backend/plugin/plugin_api.h"
+#include "emulation/fakes/fake_blas.h"
 #include "emulation/fakes/fake_driver.h"
 #include "engine/engine_access.h"
 #include "engine/model_loader.h"
@@ -28,6 +29,9 @@ Result<cuda::PluginSource> open_emulated_source() {
     cuda::PluginSource source;
     source.library = std::make_unique<emulation::FakeDriverSymbols>();
     source.images = {emulation::kEmulatedImage};
+    source.open_blas = []() -> Result<std::unique_ptr<cuda::SymbolSource>> {
+        return std::unique_ptr<cuda::SymbolSource>(std::make_unique<emulation::FakeBlasSymbols>());
+    };
     return source;
 }
 
@@ -77,7 +81,7 @@ TEST_CASE("GPU plug-in: the engine writes the CPU's text on a GPU", "[cuda][quic
     const ModelInfo info = value_of(gpu->load(file.options("cuda")));
     CHECK(info.device == "GPU Emulated device 0");
     CHECK(info.device_note.empty());
-    CHECK(info.kernels == "cuda sm_90");
+    CHECK(info.kernels == "cuda sm_90, prompts by cuBLAS");
     CHECK(info.context_tokens == 128);
     CHECK(info.kv_bytes > 0);
     const GenerationResult on_gpu = continue_text(*gpu, 4);

@@ -77,6 +77,13 @@ void write_block(TensorType type, float deviation, Random& random, char* out, si
             put_half(out, deviation / 73.9f);
             return;
         }
+        case TensorType::f16:
+            return put_half(out, random.signed_unit() * 1.732f * deviation);
+        case TensorType::bf16: {  // The upper half of a float32, which comes last.
+            const float value = random.signed_unit() * 1.732f * deviation;
+            std::memcpy(out, reinterpret_cast<const char*>(&value) + 2, 2);
+            return;
+        }
         default: {
             const float value = random.signed_unit() * 1.732f * deviation;
             std::memcpy(out, &value, sizeof value);

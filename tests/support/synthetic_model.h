@@ -29,7 +29,7 @@ struct SyntheticShape {
 /// "qwen2.5-0.5b", "llama-3.2-1b", "llama-3.1-8b": their shapes in Q4_K_M.
 std::optional<SyntheticShape> find_synthetic_shape(std::string_view name);
 
-/// Types: f32, q4_k, q6_k, q8_0. Throws where the file cannot be written.
+/// Types: f32, f16, bf16, q4_k, q6_k, q8_0. Throws where the file cannot be written.
 void write_synthetic_model(const std::filesystem::path& path, const SyntheticShape& shape);
 
 }  // namespace hokku::testing

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
+#include <vector>
 
 #include "emulation/fakes/fake_state.h"
 #include "emulation/runtime.h"
@@ -29,9 +29,16 @@ struct Matrix {
     BlasType type;
     int64_t ld;
     bool is_transposed;
-    [[nodiscard]] double at(int64_t row, int64_t column) const {
-        if (is_transposed) std::swap(row, column);
-        return read(elements, type, row + column * ld);
+    /// Of `count` rows or, of the right one, columns: k values each, one behind the other.
+    [[nodiscard]] std::vector<double> vectors(bool are_columns, int64_t count, int64_t k) const {
+        const bool is_contiguous = are_columns != is_transposed;
+        std::vector<double> out;
+        out.reserve(static_cast<size_t>(count * k));
+        for (int64_t v = 0; v < count; ++v) {
+            for (int64_t i = 0; i < k; ++i)
+                out.push_back(read(elements, type, is_contiguous ? i + v * ld : v + i * ld));
+        }
+        return out;
     }
     static double read(const std::byte* elements, BlasType type, int64_t i) {
         switch (type) {
@@ -131,10 +138,13 @@ BlasStatus gemm(BlasHandle handle, BlasOperation op_a, BlasOperation op_b, int32
     const double scale = read_scalar(alpha, compute), keep = read_scalar(beta, compute);
     const auto run = [=] {
         auto* out = static_cast<std::byte*>(c);
+        const std::vector<double> rows = left.vectors(false, m, k);
+        const std::vector<double> columns = right.vectors(true, n, k);
         for (int64_t column = 0; column < n; ++column) {
             for (int64_t row = 0; row < m; ++row) {
                 double sum = 0;
-                for (int64_t i = 0; i < k; ++i) sum += left.at(row, i) * right.at(i, column);
+                const double *x = rows.data() + row * k, *y = columns.data() + column * k;
+                for (int64_t i = 0; i < k; ++i) sum += x[i] * y[i];
                 const int64_t place = row + column * ldc;
                 // Where nothing is kept, what is there is not read: it may be no number.
                 const double before = keep != 0 ? keep * Matrix::read(out, c_type, place) : 0.0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/try.h"
+#include "emulation/fakes/fake_blas.h"
 
 namespace hokku::testing {
 
@@ -48,6 +49,18 @@ Result<const cuda::Gpu*> test_gpu() {
     static const Result<TestGpu> gpu = open_test_gpu();
     if (!gpu.ok()) return gpu.error();
     return gpu->gpu.get();
+}
+
+const cuda::BlasApi* test_blas() {
+    static const std::unique_ptr<cuda::SymbolSource> library =
+        []() -> std::unique_ptr<cuda::SymbolSource> {
+        if (is_test_gpu_emulated()) return std::make_unique<emulation::FakeBlasSymbols>();
+        auto installed = cuda::open_library(cuda::blas_library_names());
+        return installed.ok() ? std::move(installed).value() : nullptr;
+    }();
+    if (library == nullptr) return nullptr;
+    static const Result<cuda::BlasApi> api = cuda::load_blas_api(*library);
+    return api.ok() ? &*api : nullptr;
 }
 
 bool is_test_gpu_emulated() {

@@ -15,10 +15,13 @@ namespace hokku::testing {
 /// The device that these tests run on; the same for all.
 Result<const cuda::Gpu*> test_gpu();
 bool is_test_gpu_emulated();
+/// Its cuBLAS; null where a real one is not installed.
+const cuda::BlasApi* test_blas();
 
 /// ModelRunner::Options count but for exact, threads and ranks.
 Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& path,
                                                  const ModelRunner::Options& options = {},
-                                                 const cuda::CudaOptions& own = {});
+                                                 const cuda::CudaOptions& own = {
+                                                     .blas = test_blas()});
 
 }  // namespace hokku::testing
