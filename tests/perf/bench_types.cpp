@@ -113,11 +113,13 @@ struct Rate {
     double ratio = 0;       ///< To that of Q8_0.
 };
 
-/// Both in turn, each at its best: what else runs on the machine only takes away.
+/// Both in turn, each at its best: what else runs on the machine only takes away. Most likely is
+/// an undisturbed time when it is short.
 Rate measure(Product& product, double work, Product& q8, double q8_work, uint32_t rounds) {
     const auto times_of = [](Product& p) {
-        return static_cast<uint32_t>(std::clamp(0.002 / p.time(1), 1.0, 1000.0));
+        return static_cast<uint32_t>(std::clamp(0.0002 / p.time(1), 1.0, 1000.0));
     };
+    if (product.time(1) < 0.001) rounds *= 10;
     const uint32_t times = times_of(product), q8_times = times_of(q8);
     double rate = 0, q8_rate = 0;
     for (uint32_t round = 0; round < rounds; ++round) {

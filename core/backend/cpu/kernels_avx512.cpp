@@ -19,6 +19,7 @@ struct Tables {
         fill_avx512_dot(matmul);
         fill_avx512_activations(matmul);
         fill_avx512_gemv(matmul);
+        fill_avx512_gemv_codebooks(matmul);
         fill_avx512_gemm(matmul);
         fill_avx512_attention(attention);
         fill_avx512_elementwise(table);

@@ -33,10 +33,12 @@ enum class VectorLayout : uint32_t {
     floats,  ///< The vector itself.
     // avx512
     halves,
+    halves_of_16,
     pairs,
     super_pairs,
     super_linear,
     super_two,
+    quads,
     // avx2
     blocks,
     super_blocks,

@@ -107,6 +107,19 @@ void store_halves(const GemvVector& v, size_t b, const Block& block, int32_t zer
     _mm_store_ps(v.sums + b * 4, _mm_mul_ps(scale, _mm_cvtepi32_ps(whole_sums)));
 }
 
+/// Halves of 16: as halves, but of each block the first halves of both 16 come first.
+void store_halves_of_16(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+    const auto low = [](const __m128i(&x)[2]) { return _mm_unpacklo_epi64(x[0], x[1]); };
+    const auto high = [](const __m128i(&x)[2]) { return _mm_unpackhi_epi64(x[0], x[1]); };
+    Block moved = block;
+    moved.codes[0] = low(block.codes);
+    moved.codes[1] = high(block.codes);
+    // The halves' sums have one number for each four codes, so that they move in the same way.
+    moved.whole_sums[0] = low(block.whole_sums);
+    moved.whole_sums[1] = high(block.whole_sums);
+    store_halves(v, b, moved, zero_point);
+}
+
 /// Pairs: codes in order; scale and start in eight lanes per block.
 void store_pairs(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
     for (size_t half = 0; half < 2; ++half) {
@@ -140,9 +153,31 @@ void store_super_halves(const GemvVector& v, size_t b, size_t place, const Block
     }
 }
 
+/// Quads: of each eight blocks the codes of values 4 i, then those of 4 i + 1, 4 i + 2, 4 i + 3;
+/// two scales and starts per block.
+void store_quads(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+    const __m128i by_four = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m128i first = _mm_shuffle_epi8(block.codes[0], by_four);
+    const __m128i second = _mm_shuffle_epi8(block.codes[1], by_four);
+    alignas(16) int64_t parts[4];
+    store(parts, _mm_unpacklo_epi32(first, second));
+    store(parts + 2, _mm_unpackhi_epi32(first, second));
+    int8_t* codes = v.codes + b / 8 * 256 + b % 8 * 8;
+    for (size_t s = 0; s < 4; ++s) std::memcpy(codes + 64 * s, parts + s, 8);
+    for (size_t half = 0; half < 2; ++half) {
+        v.scales[b * 2 + half] = block.scale;
+        v.starts[b * 2 + half] = -zero_point * sum_of(block.whole_sums[half]);
+    }
+}
+
+size_t lanes_of_256(VectorLayout layout) {
+    if (layout == VectorLayout::pairs) return 64;
+    return layout == VectorLayout::quads ? 16 : 32;
+}
+
 /// Steps over the end of a row multiply by zeros.
 void clear_tail(const GemvVector& v, size_t n, VectorLayout layout) {
-    const size_t whole = n / 256, lanes = whole * (layout == VectorLayout::pairs ? 64 : 32);
+    const size_t whole = n / 256, lanes = whole * lanes_of_256(layout);
     std::memset(v.codes + whole * 256, 0, 256);
     std::memset(v.scales + lanes, 0, 256);
     std::memset(v.starts + lanes, 0, 256);
@@ -156,6 +191,8 @@ void store_block(const GemvVector& v, size_t b, VectorLayout layout, const Block
             return;
         case VectorLayout::halves:
             return store_halves(v, b, block, zero_point);
+        case VectorLayout::halves_of_16:
+            return store_halves_of_16(v, b, block, zero_point);
         case VectorLayout::pairs:
             return store_pairs(v, b, block, zero_point);
         case VectorLayout::super_pairs:
@@ -164,6 +201,8 @@ void store_block(const GemvVector& v, size_t b, VectorLayout layout, const Block
             return store_super_halves(v, b, b % 8, block, zero_point);
         case VectorLayout::super_two:
             return store_super_halves(v, b, b % 4 * 2 + b % 8 / 4, block, zero_point);
+        case VectorLayout::quads:
+            return store_quads(v, b, block, zero_point);
     }
 }
 

@@ -321,6 +321,14 @@ HOKKU_INLINE __m512 finish_sixteen(__m512 sum, const __m512i (&codes)[4], const 
     return sum;
 }
 
+template <class V>
+HOKKU_INLINE __m512 finish_super_linear(__m512 sum, const __m512i (&codes)[4], __m512 scales,
+                                        const V& v, size_t step) {
+    const __m512i index[4] = {spread_by_four(0, 1, 2, 3), spread_by_four(4, 5, 6, 7),
+                              spread_by_four(8, 9, 10, 11), spread_by_four(12, 13, 14, 15)};
+    return finish_sixteen(sum, codes, index, scales, v, step);
+}
+
 struct StepQ6_K {
     static constexpr int kValues = 256, kBytes = 210, kMaskLanes = 0;
     static constexpr VectorLayout kLayout = VectorLayout::super_linear;
@@ -340,9 +348,7 @@ struct StepQ6_K {
             codes[2 * half] = or_and(low_nibbles(low), rotate_halves(high, 4, 2), bits);
             codes[2 * half + 1] = or_and(high_nibbles(low), rotate_halves(high, 0, -2), bits);
         }
-        const __m512i index[4] = {spread_by_four(0, 1, 2, 3), spread_by_four(4, 5, 6, 7),
-                                  spread_by_four(8, 9, 10, 11), spread_by_four(12, 13, 14, 15)};
-        return finish_sixteen(sum, codes, index, scales, v, step);
+        return finish_super_linear(sum, codes, scales, v, step);
     }
 };
 

@@ -12,6 +12,7 @@ void fill_avx512_elementwise(KernelTable& table);
 void fill_avx512_activations(MatmulKernels& table);
 void fill_avx512_dot(MatmulKernels& table);
 void fill_avx512_gemv(MatmulKernels& table);
+void fill_avx512_gemv_codebooks(MatmulKernels& table);
 void fill_avx512_gemm(MatmulKernels& table);
 void fill_avx512_attention(AttentionKernels& table);
 
