@@ -14,6 +14,10 @@ Result<void> Backend::grow_kv(uint32_t) {
                  info().device, ""};
 }
 
+std::optional<uint64_t> Backend::growth_blocks(uint64_t) const {
+    return std::nullopt;
+}
+
 void Backend::write_block(uint32_t, std::span<const std::byte>) {}
 
 }  // namespace hokku

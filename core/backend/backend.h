@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -69,6 +70,8 @@ struct Step {
     uint32_t num_best = 0;
     StepTrace* trace = nullptr;
     std::stop_token stop = {};  ///< Checked at every layer.
+    /// [num_rows][dim]: what the layers before gave. Of a model without its first layers alone.
+    std::span<const float> hidden = {};
 };
 
 struct BackendInfo {
@@ -88,7 +91,8 @@ class Backend {
   public:
     virtual ~Backend() = default;
     /// Runs one step. Afterwards the KV of all its rows is stored.
-    /// Returns logits [logit_rows.size(), num_vocab] f32, valid until the next call.
+    /// Returns logits [logit_rows.size(), num_vocab] f32, valid until the next call; of a model
+    /// without its last layers the residual stream of all rows, [num_rows, dim].
     virtual Result<std::span<const float>> run(const Step& step) = 0;
     /// Copies one KV block over another (copy on write).
     virtual void copy_block(uint32_t from, uint32_t to) = 0;
@@ -101,6 +105,9 @@ class Backend {
     /// More blocks; what those there hold stays. After an error all is as it was.
     /// Errors : unsupported, out_of_memory.
     virtual Result<void> grow_kv(uint32_t num_blocks);
+    /// How many blocks there is memory for in a pool beside the present one, if `machine_bytes` of
+    /// the machine's may be taken; nullopt: nothing but the machine's memory counts.
+    [[nodiscard]] virtual std::optional<uint64_t> growth_blocks(uint64_t machine_bytes) const;
     /// Copies a block in.
     virtual void write_block(uint32_t block, std::span<const std::byte> bytes);
     [[nodiscard]] virtual const BackendInfo& info() const = 0;

@@ -60,6 +60,11 @@ Result<void> check_step(const Step& step, const StepLimits& limits) {
         if (token < 0 || static_cast<uint32_t>(token) >= limits.spec->num_vocab)
             return bad_step(fmt::format("the token id is {}", token),
                             fmt::format("0 to {}", limits.spec->num_vocab - 1));
+    const ModelSpec& spec = *limits.spec;
+    const size_t wanted = spec.part.first_layer > 0 ? step.tokens.size() * spec.dim : 0;
+    if (step.hidden.size() != wanted)
+        return bad_step(fmt::format("{} values of layers before are given", step.hidden.size()),
+                        std::to_string(wanted));
     uint64_t next = 0;
     for (const uint32_t row : step.logit_rows) {
         if (row < next || row >= step.tokens.size())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/model.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "base/try.h"
@@ -16,6 +17,25 @@ Result<Model> Model::load(std::shared_ptr<const GgufFile> file) {
     HOKKU_TRY(arch::Declaration declaration, arch::declare(*file));
     HOKKU_TRY(Weights weights, bind_weights(*file, declaration));
     return Model(std::move(file), std::move(declaration.spec), std::move(weights));
+}
+
+Model Model::layers(uint32_t begin, uint32_t end) const {
+    const auto part_of_all = [&](const auto& all) {
+        return std::remove_cvref_t<decltype(all)>(all.begin() + begin, all.begin() + end);
+    };
+    ModelSpec spec = spec_;
+    spec.part = {.first_layer = begin, .is_last = end == spec_.num_layers};
+    spec.num_layers = end - begin;
+    spec.layers = part_of_all(spec_.layers);
+    Weights weights = weights_;
+    weights.layers = part_of_all(weights_.layers);
+    if (begin > 0) weights.embedding = weights.positions = {};
+    if (!spec.part.is_last) {
+        weights.head = {};
+        weights.head_bias = {};
+        weights.final_norm = {};
+    }
+    return Model(file_, std::move(spec), std::move(weights));
 }
 
 }  // namespace hokku

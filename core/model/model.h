@@ -20,6 +20,11 @@ class Model {
     ///          tensor, expected, found).
     static Result<Model> load(std::shared_ptr<const GgufFile> file);
 
+    /// A model of the layers [begin, end) alone. Without the first it has no embedding, without the
+    /// last no final norm and head.
+    /// Needs  : begin < end <= the number of layers, and this is a whole model.
+    [[nodiscard]] Model layers(uint32_t begin, uint32_t end) const;
+
     [[nodiscard]] const ModelSpec& spec() const { return spec_; }
     [[nodiscard]] const Weights& weights() const { return weights_; }
     [[nodiscard]] const GgufFile& file() const { return *file_; }

@@ -177,8 +177,15 @@ struct AltupSpec {
     uint32_t num_streams = 0, active = 0, laurel_rank = 0;
 };
 
+/// Which layers of a model these are: Model::layers().
+struct PartSpec {
+    uint32_t first_layer = 0;  ///< Of the whole; after 0 the input is what the layers before gave.
+    bool is_last = true;       ///< Else the output is the residual stream, not logits.
+};
+
 struct ModelSpec {
     std::string architecture;  ///< general.architecture of the file.
+    PartSpec part;             ///< Of a whole model as it is.
     uint32_t num_layers = 0, dim = 0, num_vocab = 0, trained_context = 0;
     NormKind norm = NormKind::rms;
     float norm_eps = 1e-5f;

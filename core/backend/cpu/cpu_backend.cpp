@@ -182,6 +182,9 @@ Result<std::span<const float>> CpuBackend::run(const Step& step) {
     if (state_.is_cancelled)
         return Error{ErrorCode::cancelled, "the step was cancelled", "model step", ""};
     if (error) return *std::move(error);
+    if (!model_.spec().part.is_last)
+        return std::span<const float>(ranks_.front()->memory.buffers.x,
+                                      step.tokens.size() * model_.spec().dim);
     const float* logits = group_ ? state_.all_logits : ranks_.front()->memory.buffers.logits;
     return std::span<const float>(logits, step.logit_rows.size() * model_.spec().num_vocab);
 }
@@ -197,10 +200,11 @@ Error CpuBackend::describe_nonfinite() {
     state_.nonfinite_layer = UINT32_MAX;
     run_lanes();
     const uint32_t layer = state_.nonfinite_layer;
-    return Error{
-        ErrorCode::numeric, "the logits are not finite numbers",
-        layer == UINT32_MAX ? std::string("output head") : fmt::format("first in layer {}", layer),
-        "finite values"};
+    return Error{ErrorCode::numeric, "the logits are not finite numbers",
+                 layer == UINT32_MAX
+                     ? std::string("output head")
+                     : fmt::format("first in layer {}", model_.spec().part.first_layer + layer),
+                 "finite values"};
 }
 
 void CpuBackend::copy_block(uint32_t from, uint32_t to) {

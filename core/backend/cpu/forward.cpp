@@ -64,7 +64,11 @@ void Forward::run() {
     embed();
     for (uint32_t i = 0; i < spec_.num_layers; ++i)
         if (!run_layer(i)) return;
-    if (num_rows_ > 0) head();
+    if (!spec_.part.is_last) {
+        give_hidden();
+    } else if (num_rows_ > 0) {
+        head();
+    }
 }
 
 // ---- embed -------------------------------------------------------------------------------------
@@ -97,6 +101,11 @@ void Forward::place_rows() {
 }
 
 void Forward::embed() {
+    if (spec_.part.first_layer > 0) {
+        const size_t begin = rows_.begin * buffers_.dim, end = rows_.end * buffers_.dim;
+        std::copy_n(step_.hidden.data() + begin, end - begin, x_ + begin);
+        return;
+    }
     if (others_) {
         embed_together();
     } else {
@@ -146,7 +155,7 @@ bool Forward::run_layer(uint32_t index) {
     rotate_and_append(attention, weights, index);
 
     // The last layer's KV is stored; the rest of it matters for rows with logits only.
-    if (index + 1 == spec_.num_layers && step_.trace == nullptr) {
+    if (index + 1 == spec_.num_layers && spec_.part.is_last && step_.trace == nullptr) {
         keep_wanted_rows();
         if (num_rows_ == 0) return true;
         last = num_rows_ - 1;
@@ -416,6 +425,13 @@ void Forward::head() {
     if (has_nonfinite(part, end - begin)) state_.is_nonfinite = true;
     if (spec_.final_softcap > 0) kernels_.softcap(part, spec_.final_softcap, end - begin);
     if (others_) gather_logits();
+}
+
+/// The residual stream of all rows to where the next layers' owner finds it.
+void Forward::give_hidden() {
+    const size_t begin = rows_.begin * buffers_.dim, end = rows_.end * buffers_.dim;
+    if (has_nonfinite(x_ + begin, end - begin)) state_.is_nonfinite = true;
+    if (few_ && lane_.index == 0) std::copy_n(x_ + begin, end - begin, buffers_.x + begin);
 }
 
 // ---- parts of stages ---------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "backend/backend.h"
@@ -68,6 +69,7 @@ class Forward {
     void run_shared_expert(const FfnSpec& spec, const LayerWeights& weights);
     void route(const ExpertSpec& spec, const LayerWeights& weights);
     void head();
+    void give_hidden();
 
     // Parts of stages.
     void norm(float* out, const float* x, const NormWeights& weights, size_t n) const;
@@ -101,6 +103,7 @@ class Forward {
 
     // Traces; no effect without a trace.
     [[nodiscard]] bool traces_stages() const;
+    [[nodiscard]] std::string layer_name() const;
     void trace(std::string_view name, const float* values, size_t n) const;
     void trace_stage(std::string_view name, const float* values, size_t n) const;
     enum class HeadKind { query, kv };

@@ -13,18 +13,21 @@ bool Forward::traces_stages() const {
     return step_.trace != nullptr && step_.trace->stages;
 }
 
+std::string Forward::layer_name() const {
+    return "layer" + std::to_string(spec_.part.first_layer + layer_);
+}
+
 void Forward::trace(std::string_view name, const float* values, size_t n) const {
     if (step_.trace == nullptr) return;
     lane_.barrier();
     if (leads())
-        step_.trace->on_values(name.empty() ? "layer" + std::to_string(layer_) : std::string(name),
-                               {values, n});
+        step_.trace->on_values(name.empty() ? layer_name() : std::string(name), {values, n});
     lane_.barrier();
 }
 
 void Forward::trace_stage(std::string_view name, const float* values, size_t n) const {
     if (!traces_stages()) return;
-    trace("layer" + std::to_string(layer_) + "." + std::string(name), values, n);
+    trace(layer_name() + "." + std::string(name), values, n);
 }
 
 /// The heads of all ranks, in the original order: where the converter interleaved a head's rows,
