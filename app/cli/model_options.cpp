@@ -97,6 +97,11 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
                      "Where the model runs: auto, cpu, cuda or cuda:N (hokku devices)")
         ->type_name("DEVICE")
         ->check(is_device());
+    command
+        ->add_option("--gpu-layers", options.gpu_layers,
+                     "Layers on the GPU, the others run on the CPU; else as many as fit")
+        ->type_name("N")
+        ->transform(is_whole(0, 100000));
     command->add_option("-t,--threads", options.threads, "Threads; 0: one for each physical core")
         ->type_name("N")
         ->transform(is_whole(0, 1024));
@@ -171,6 +176,7 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
                                                   .num_threads = options.threads,
                                                   .num_ranks = options.ranks,
                                                   .device = options.device,
+                                                  .gpu_layers = options.gpu_layers,
                                                   .exact = options.exact,
                                                   .use_mapping = !options.read,
                                                   .max_sequences = options.max_sequences});

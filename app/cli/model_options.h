@@ -27,6 +27,7 @@ struct ModelOptions {
     std::optional<KvType> kv_type;  ///< Absent: as the device has it best.
     uint32_t max_sequences = 1;     ///< Not an option: commands say how many they run together.
     std::string device = "auto";
+    std::optional<uint32_t> gpu_layers;  ///< Absent: as many as fit.
     bool exact = false, read = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "base/try.h"
 #include "engine/memory_plan.h"
@@ -16,6 +17,16 @@ namespace {
 uint64_t pool_block_bytes(const LoadedModel& loaded) {
     const uint64_t bytes = loaded.backend->info().kv_bytes / std::max(loaded.num_kv_blocks, 1u);
     return std::max(bytes, loaded.backend->kv_block_bytes());
+}
+
+/// KV blocks of a pool beside the old one, which is there until it is copied; nullopt: the
+/// allocation will tell.
+std::optional<uint64_t> blocks_that_fit(const LoadedModel& loaded, const SystemMemory& memory) {
+    const bool is_known = memory.available_bytes > 0;
+    const uint64_t budget = is_known ? memory_budget(memory.available_bytes) : UINT64_MAX;
+    if (const auto blocks = loaded.backend->growth_blocks(budget)) return blocks;
+    if (!is_known) return std::nullopt;
+    return budget / pool_block_bytes(loaded);
 }
 
 /// The longest context that the model and what is stored of it allow.
@@ -50,15 +61,14 @@ Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
         return cannot_grow(
             fmt::format("the context cannot grow: the model goes up to {} tokens", longest),
             info.context_tokens);
-    if (memory.available_bytes > 0) {
-        // The old pool is there until it is copied.
-        const uint64_t fitting = memory_budget(memory.available_bytes) / pool_block_bytes(loaded);
+    if (const auto fitting_blocks = blocks_that_fit(loaded, memory)) {
+        const uint64_t fitting = *fitting_blocks;
         if (fitting < num_kv_blocks_for(wanted, kKvBlockTokens))
             wanted = fitting < 2 ? 0 : (fitting - 1) * kKvBlockTokens;
         if (wanted <= info.context_tokens || wanted < least_tokens)
             return cannot_grow(
                 fmt::format("the context cannot grow: {} MiB of memory are available",
-                            memory.available_bytes >> 20),
+                            fitting * pool_block_bytes(loaded) >> 20),
                 info.context_tokens);
     }
     const auto num_blocks = static_cast<uint32_t>(num_kv_blocks_for(wanted, kKvBlockTokens));

@@ -11,6 +11,7 @@
 
 #include "backend/cpu/thread_team.h"
 #include "backend/plugin/gpu_plugin.h"
+#include "backend/split_backend.h"
 #include "base/path_text.h"
 #include "base/try.h"
 #include "engine/memory_plan.h"
@@ -202,6 +203,11 @@ uint32_t limit_threads(uint32_t wanted, ModelInfo& info) {
 Result<std::optional<uint32_t>> wanted_gpu(const LoadOptions& options) {
     const std::string& device = options.device;
     if (device == "cpu") return std::optional<uint32_t>();
+    if (options.gpu_layers == 0u) {
+        if (device == "auto") return std::optional<uint32_t>();
+        return Error{ErrorCode::bad_argument, "no layers are wanted on the GPU", "load options",
+                     "the device auto or cpu"};
+    }
     if (device == "auto" || device == "cuda") return std::optional<uint32_t>(0);
     constexpr std::string_view kNumbered = "cuda:";
     if (device.starts_with(kNumbered)) {
@@ -270,7 +276,7 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
         const bool may_retry = wanted.has_value() && loaded.num_restarts++ == 0;
         if (!may_retry || !open_gpu(loaded, options, *wanted).ok() ||
-            !start_gpu_backend(loaded, {}).ok()) {
+            !start_gpu_backend(loaded, options, {}).ok()) {
             refuse_gpu(loaded, lost);
             HOKKU_CHECK(start_cpu(loaded, options));
         }
@@ -325,58 +331,126 @@ class GgufModelLoader : public ModelLoader {
                            const LoadControl& control) {
         ModelInfo& info = loaded.info;
         info.kv_type = options.kv_type.value_or(KvType::f16);
-        HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type));
-        const uint64_t taken = plan.weight_bytes + plan.fixed_bytes;
-        if (taken > memory_budget(plan.free_bytes))
-            return Error{ErrorCode::limit_exceeded,
-                         fmt::format("the model takes {} MiB on the GPU and {} MiB of {} are free",
-                                     taken >> 20, plan.free_bytes >> 20, plan.total_bytes >> 20),
-                         path_text(loaded.file->path()), "a smaller model, or the CPU"};
+        HOKKU_TRY(loaded.first_gpu_layer, choose_gpu_layers(loaded, options));
+        HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type, loaded.first_gpu_layer));
         HOKKU_TRY(ContextPlan context, plan_context({.context_tokens = options.context_tokens,
                                                      .trained_context = info.trained_context,
                                                      .kv_block_bytes = plan.kv_block_bytes,
                                                      .block_tokens = kKvBlockTokens,
-                                                     .weight_bytes = taken,
+                                                     .weight_bytes = taken_bytes(plan),
                                                      .is_weights_mapped = false},
                                                     {plan.total_bytes, plan.free_bytes}));
         info.context_tokens = context.context_tokens;
         loaded.num_kv_blocks = context.num_kv_blocks;
-        HOKKU_CHECK(start_gpu_backend(loaded, control));
+        if (loaded.first_gpu_layer > 0) HOKKU_CHECK(prepare_front(loaded, control));
+        HOKKU_CHECK(start_gpu_backend(loaded, options, control));
         if (!context.warning.empty()) info.warnings.push_back(std::move(context.warning));
         return {};
     }
 
-    /// With the blocks and the context that are planned.
-    Result<void> start_gpu_backend(LoadedModel& loaded, const LoadControl& control) {
-        const BackendOptions wanted{.num_kv_blocks = loaded.num_kv_blocks,
-                                    .kv_type = loaded.info.kv_type,
-                                    .max_step_tokens = kGpuStepTokens + loaded.max_sequences,
-                                    .max_step_logits = kMaxStepLogits,
-                                    .context_tokens = loaded.info.context_tokens};
-        HOKKU_TRY(loaded.backend, GpuModel::start(std::move(gpu_), loaded.info.num_vocab, wanted,
-                                                  [&](double share) {
-                                                      return control.report(0.05 + 0.85 * share);
-                                                  }));
-        loaded.max_step_tokens = kGpuStepTokens;
+    static uint64_t taken_bytes(const GpuPlan& plan) {
+        return plan.weight_bytes + plan.fixed_bytes;
+    }
+
+    /// The first layer on the GPU: all, or as many as are wanted, or as many as fit beside a
+    /// context of the usual length.
+    Result<uint32_t> choose_gpu_layers(const LoadedModel& loaded, const LoadOptions& options) {
+        const ModelInfo& info = loaded.info;
+        const uint32_t num_layers = info.num_layers;
+        HOKKU_TRY(const GpuPlan whole, gpu_->plan(info.kv_type));
+        const uint64_t budget = memory_budget(whole.free_bytes);
+        const auto refuse = [&](const GpuPlan& plan, const std::string& what) {
+            return Error{
+                ErrorCode::limit_exceeded,
+                fmt::format("{} {} MiB on the GPU and {} MiB of {} are free", what,
+                            taken_bytes(plan) >> 20, plan.free_bytes >> 20, plan.total_bytes >> 20),
+                path_text(loaded.file->path()), "a smaller model, or the CPU"};
+        };
+        if (options.gpu_layers) {
+            const uint32_t count = std::min(*options.gpu_layers, num_layers);
+            HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type, num_layers - count));
+            if (taken_bytes(plan) <= budget) return num_layers - count;
+            return refuse(plan, fmt::format("{} of {} layers take", count, num_layers));
+        }
+        if (taken_bytes(whole) <= budget) return 0u;
+        const uint32_t limit =
+            info.trained_context > 0 ? info.trained_context : kDefaultContextTokens;
+        const uint32_t asked = options.context_tokens.value_or(kDefaultContextTokens);
+        const uint64_t blocks =
+            num_kv_blocks_for(asked == 0 ? limit : std::min(asked, limit), kKvBlockTokens);
+        uint32_t least = 1, most = num_layers;  // The least that fits; num_layers: none does.
+        while (least < most) {
+            const uint32_t middle = (least + most) / 2;
+            HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type, middle));
+            const bool fits = taken_bytes(plan) + blocks * plan.kv_block_bytes <= budget;
+            (fits ? most : least) = fits ? middle : middle + 1;
+        }
+        if (least < num_layers) return least;
+        return refuse(whole, "the model takes");
+    }
+
+    /// What the layers on the CPU need.
+    Result<void> prepare_front(const LoadedModel& loaded, const LoadControl& control) {
+        const SystemMemory memory = read_system_memory();
+        const Model front = loaded.model->layers(0, loaded.first_gpu_layer);
+        const uint64_t bytes =
+            loaded.num_kv_blocks * cpu_kv_block_bytes(front.spec(), loaded.info.kv_type);
+        if (memory.available_bytes > 0 && bytes > memory_budget(memory.available_bytes))
+            return Error{
+                ErrorCode::limit_exceeded,
+                fmt::format("the context of {} layers takes {} MiB and {} MiB of memory "
+                            "are available",
+                            loaded.first_gpu_layer, bytes >> 20, memory.available_bytes >> 20),
+                path_text(loaded.file->path()), "a shorter context"};
+        if (!loaded.file->is_mapped() || loaded.info.file_bytes >= memory.available_bytes)
+            return {};
+        return bring_into_memory(*loaded.file, {.progress = {}, .stop = control.stop});
+    }
+
+    /// With the layers, the blocks and the context that are planned.
+    Result<void> start_gpu_backend(LoadedModel& loaded, const LoadOptions& options,
+                                   const LoadControl& control) {
+        const uint32_t first = loaded.first_gpu_layer;
+        loaded.max_step_tokens = first == 0 ? kGpuStepTokens : cpu_step_tokens(loaded, options);
+        BackendOptions wanted = backend_options(loaded, options);
+        if (first > 0) wanted.num_threads = limit_threads(options.num_threads, loaded.info);
+        HOKKU_TRY(auto backend, GpuModel::start(std::move(gpu_), loaded.info.num_vocab, first,
+                                                wanted, [&](double share) {
+                                                    return control.report(0.05 + 0.85 * share);
+                                                }));
+        if (first > 0) {
+            auto model = std::make_unique<const Model>(loaded.model->layers(0, first));
+            HOKKU_TRY(auto front, make_cpu_backend(*model, wanted));
+            backend =
+                make_split_backend({std::move(model), std::move(front)},
+                                   {nullptr, std::move(backend)}, first, loaded.info.num_layers);
+        }
+        loaded.backend = std::move(backend);
         return {};
     }
 
-    Result<void> start_cpu(LoadedModel& loaded, const LoadOptions& options) {
+    static uint32_t cpu_step_tokens(const LoadedModel& loaded, const LoadOptions& options) {
         // The kernels are known only once a backend is there, so they are asked for by name.
-        loaded.max_step_tokens =
-            choose_step_tokens(largest_layer_weights(*loaded.file, loaded.model->spec()),
-                               options.exact || cpu_kernels_are_reference());
-        HOKKU_TRY(
-            loaded.backend,
-            make_cpu_backend(*loaded.model,
-                             {.num_threads = limit_threads(options.num_threads, loaded.info),
-                              .num_ranks = options.num_ranks,
-                              .exact = options.exact,
-                              .num_kv_blocks = loaded.num_kv_blocks,
-                              .kv_type = loaded.info.kv_type,
-                              .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
-                              .max_step_logits = kMaxStepLogits,
-                              .context_tokens = loaded.info.context_tokens}));
+        return choose_step_tokens(largest_layer_weights(*loaded.file, loaded.model->spec()),
+                                  options.exact || cpu_kernels_are_reference());
+    }
+
+    static BackendOptions backend_options(const LoadedModel& loaded, const LoadOptions& options) {
+        return {.num_threads = options.num_threads,
+                .num_ranks = options.num_ranks,
+                .exact = options.exact,
+                .num_kv_blocks = loaded.num_kv_blocks,
+                .kv_type = loaded.info.kv_type,
+                .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
+                .max_step_logits = kMaxStepLogits,
+                .context_tokens = loaded.info.context_tokens};
+    }
+
+    Result<void> start_cpu(LoadedModel& loaded, const LoadOptions& options) {
+        loaded.max_step_tokens = cpu_step_tokens(loaded, options);
+        BackendOptions wanted = backend_options(loaded, options);
+        wanted.num_threads = limit_threads(options.num_threads, loaded.info);
+        HOKKU_TRY(loaded.backend, make_cpu_backend(*loaded.model, wanted));
         return {};
     }
 

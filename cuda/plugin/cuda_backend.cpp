@@ -20,6 +20,10 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
     if (options.exact) {
         return Error{ErrorCode::unsupported, "the exact mode is the CPU's", "GPU", ""};
     }
+    if (!model.spec().part.is_last) {
+        return Error{ErrorCode::unsupported, "a GPU has the last layers of a model", "CUDA backend",
+                     ""};
+    }
     if (options.num_ranks != 1) {
         return Error{ErrorCode::unsupported, "a model is not split over GPUs yet",
                      fmt::format("{} ranks", options.num_ranks), "1"};
@@ -256,6 +260,16 @@ void CudaBackend::write_block(uint32_t block, std::span<const std::byte> bytes) 
     Result<void> done = gpu_.make_current();
     if (done.ok()) done = kv_.write_block(gpu_, block, bytes);
     keep_error(std::move(done));
+}
+
+std::optional<uint64_t> CudaBackend::growth_blocks(uint64_t) const {
+    if (!gpu_.make_current().ok()) return 0;
+    const auto memory = gpu_.memory_info();
+    if (!memory.ok()) return 0;
+    // A twentieth stays free, as of the load.
+    const uint64_t budget = memory->free_bytes - memory->free_bytes / 20;
+    const uint64_t blocks = budget / context_block_bytes(model_.spec(), options_.kv_type);
+    return blocks > 0 ? blocks - 1 : 0;  // The spare one.
 }
 
 Result<void> CudaBackend::grow_kv(uint32_t num_blocks) {

@@ -54,6 +54,7 @@ class CudaBackend final : public Backend {
     void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const override;
     void write_block(uint32_t block, std::span<const std::byte> bytes) override;
     Result<void> grow_kv(uint32_t num_blocks) override;
+    [[nodiscard]] std::optional<uint64_t> growth_blocks(uint64_t machine_bytes) const override;
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   private:

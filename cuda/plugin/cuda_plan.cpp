@@ -60,6 +60,11 @@ Result<void> check_cuda_features(const ModelSpec& spec) {
     return {};
 }
 
+uint64_t context_block_bytes(const ModelSpec& spec, KvType kv_type) {
+    return KvMemory::block_bytes(spec, kv_type) + rope_bytes_of_block(spec) +
+           (2 * kMaxRows - 1 + kPrefillRows) * sizeof(uint32_t);
+}
+
 Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
                            const BlasNeeds& blas) {
     const ModelSpec& spec = model.spec();
@@ -79,8 +84,7 @@ Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
     StepInput::lay_out(layout, kPrefillRows, 1, spec.dim);
     plan.fixed_bytes = layout.used_bytes() + kDriverBytes + (blas.is_used ? kBlasDriverBytes : 0);
     // A spare block is made of the room that is left beside.
-    plan.kv_block_bytes = KvMemory::block_bytes(spec, kv_type) + rope_bytes_of_block(spec) +
-                          (2 * kMaxRows - 1 + kPrefillRows) * sizeof(uint32_t);
+    plan.kv_block_bytes = context_block_bytes(spec, kv_type);
     plan.fixed_bytes += plan.kv_block_bytes;
     return plan;
 }

@@ -22,6 +22,9 @@ struct CudaPlan {
 /// Errors : unsupported: what the model asks for and kernels do not compute, by name.
 Result<void> check_cuda_features(const ModelSpec& spec);
 
+/// Bytes of a KV block with its part of the tables.
+uint64_t context_block_bytes(const ModelSpec& spec, KvType kv_type);
+
 /// Errors : as check_cuda_features(); device.
 Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
                            const BlasNeeds& blas);

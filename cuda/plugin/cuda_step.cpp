@@ -76,8 +76,11 @@ Result<void> CudaBackend::run_pieces(const Step& step,
 }
 
 Result<void> CudaBackend::run_piece(const Step& step, const Piece& piece, const GpuTrace* trace) {
-    HOKKU_CHECK(piece.is_prefill ? prefill(step, piece, trace) : decode(step, piece, trace));
-    return gpu_.synchronize();
+    Result<void> issued =
+        piece.is_prefill ? prefill(step, piece, trace) : decode(step, piece, trace);
+    // After an error too: what is under way reads inputs that the next step writes over.
+    Result<void> waited = gpu_.synchronize();
+    return issued.ok() ? std::move(waited) : std::move(issued);
 }
 
 /// Rows that the graph has too many write to the spare block.
@@ -174,7 +177,7 @@ HeadOutput CudaBackend::output_of(const Step& step) const {
     return are_enough ? HeadOutput::best : HeadOutput::all;
 }
 
-/// Positions, block tables and embeddings.
+/// Positions, block tables, and embeddings or what the layers before gave.
 void CudaBackend::fill_rows(const Step& step, const Piece& piece, const StepInput& input) {
     const ModelSpec& spec = model_.spec();
     const WeightMatrix &table = model_.weights().embedding, &learned = model_.weights().positions;
@@ -190,6 +193,11 @@ void CudaBackend::fill_rows(const Step& step, const Piece& piece, const StepInpu
         const size_t num_blocks = std::min<size_t>(last / kKvBlockTokens + 1, max_blocks);
         std::copy_n(sequence->blocks.begin(), num_blocks, input.tables + size_t{row} * max_blocks);
         float* x = input.x + size_t{row} * spec.dim;
+        if (spec.part.first_layer > 0) {
+            std::copy_n(step.hidden.begin() + static_cast<ptrdiff_t>(size_t{step_row} * spec.dim),
+                        spec.dim, x);
+            continue;
+        }
         const auto token = static_cast<size_t>(step.tokens[step_row]);
         dequantize_row(table.type, table.data + token * table.row_stride, spec.dim, x);
         if (spec.embedding_scale != 1.0f) {

@@ -67,7 +67,7 @@ bool has_head(const GpuStep& step) {
 
 Result<void> GpuForward::issue(const GpuStep& step) {
     const uint32_t dim = spec_.dim;
-    trace_values(step, "embed", step.input.x, dim, dim);
+    if (spec_.part.first_layer == 0) trace_values(step, "embed", step.input.x, dim, dim);
     norm(norm_params(step, weights_.layers[0].mixer_norm, mixer_input(step, 0)));
     for (uint32_t i = 0; i < spec_.num_layers; ++i) run_layer(step, i);
     if (has_head(step)) {
@@ -185,7 +185,7 @@ void GpuForward::run_layer(const GpuStep& step, uint32_t index) {
         spec.residual == Residual::parallel_shared ? normed : ffn_normed;
     trace_stage(step, index, "ffn_in", input.values, size_t{input.groups} * kGroup, dim);
     run_ffn(step, index, input);
-    trace_values(step, fmt::format("layer{}", index), step.input.x, dim, dim);
+    trace_values(step, layer_name(index), step.input.x, dim, dim);
 }
 
 // ---- norms and their vectors -------------------------------------------------------------------

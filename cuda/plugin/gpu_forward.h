@@ -164,6 +164,7 @@ class GpuForward {
     void attend_flash(const GpuStep& step, uint32_t index, const QuantizedVectors& out);
 
     // gpu_trace.cpp
+    [[nodiscard]] std::string layer_name(uint32_t index) const;
     void trace_values(const GpuStep& step, const std::string& name, const float* values,
                       size_t stride, size_t n, uint32_t head_dim = 0);
     void trace_stage(const GpuStep& step, uint32_t index, std::string_view name,

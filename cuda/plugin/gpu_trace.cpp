@@ -21,6 +21,10 @@ std::vector<float> restore_pairs(const std::vector<float>& stored, size_t head_d
 
 }  // namespace
 
+std::string GpuForward::layer_name(uint32_t index) const {
+    return fmt::format("layer{}", spec_.part.first_layer + index);
+}
+
 void GpuForward::trace_values(const GpuStep& step, const std::string& name, const float* values,
                               size_t stride, size_t n, uint32_t head_dim) {
     if (step.trace == nullptr) return;
@@ -34,7 +38,7 @@ void GpuForward::trace_values(const GpuStep& step, const std::string& name, cons
 void GpuForward::trace_stage(const GpuStep& step, uint32_t index, std::string_view name,
                              const float* values, size_t stride, size_t n, uint32_t head_dim) {
     if (step.trace == nullptr || !step.trace->stages) return;
-    trace_values(step, fmt::format("layer{}.{}", index, name), values, stride, n, head_dim);
+    trace_values(step, fmt::format("{}.{}", layer_name(index), name), values, stride, n, head_dim);
 }
 
 /// Rotated keys lie in the cache alone.
@@ -45,7 +49,7 @@ void GpuForward::trace_key(const GpuStep& step, uint32_t index, const AttentionS
     auto key =
         step.kv.read_key(gpu_, index, step.trace->block, step.trace->position % kKvPositions);
     if (!key.ok()) return launcher_.fail(DriverResult::unknown, "cuMemcpyDtoH_v2");
-    step.trace->on_values(fmt::format("layer{}.k_rope", index),
+    step.trace->on_values(layer_name(index) + ".k_rope",
                           spec.is_permuted ? restore_pairs(*key, spec.key_dim) : *key);
 }
 

@@ -22,6 +22,7 @@ namespace hokku {
 struct PluginModel {
     std::unique_ptr<cuda::Gpu> gpu;
     std::unique_ptr<Model> model;
+    std::unique_ptr<Model> part;  ///< The layers that are on the device.
     std::unique_ptr<cuda::CudaBackend> backend;
     std::vector<StepSequence> sequences;
 };
@@ -165,10 +166,23 @@ void close_model(PluginModel* model) {
     delete model;
 }
 
-int32_t plan(PluginModel* model, uint32_t kv_type, PluginPlan* out, PluginError* error) {
-    const CudaOptions own = options_for(*model->model);
-    const auto plan = plan_cuda(*model->gpu, *model->model, static_cast<KvType>(kv_type),
-                                blas_needs(*model->model, own.products, own.blas != nullptr));
+Result<Model> layers_from(const Model& model, uint32_t first_layer) {
+    const uint32_t num_layers = model.spec().num_layers;
+    if (first_layer < num_layers) return model.layers(first_layer, num_layers);
+    return Error{ErrorCode::bad_argument, "there is no such layer", std::to_string(first_layer),
+                 "below " + std::to_string(num_layers)};
+}
+
+Result<CudaPlan> plan_part(PluginModel& model, KvType kv_type, uint32_t first_layer) {
+    HOKKU_TRY(const Model part, layers_from(*model.model, first_layer));
+    const CudaOptions own = options_for(part);
+    return plan_cuda(*model.gpu, part, kv_type,
+                     blas_needs(part, own.products, own.blas != nullptr));
+}
+
+int32_t plan(PluginModel* model, uint32_t kv_type, uint32_t first_layer, PluginPlan* out,
+             PluginError* error) {
+    const auto plan = plan_part(*model, static_cast<KvType>(kv_type), first_layer);
     if (!plan.ok()) return answer(plan.error(), error);
     *out = {plan->free_bytes, plan->total_bytes, plan->weight_bytes, plan->fixed_bytes,
             plan->kv_block_bytes};
@@ -186,8 +200,11 @@ int32_t start(PluginModel* model, const PluginOptions* options, void* context,
         if (report == nullptr || report(context, share) == 0) return {};
         return Error{ErrorCode::cancelled, "the load was cancelled", "", ""};
     };
-    const CudaOptions own = options_for(*model->model);
-    auto backend = CudaBackend::create(*model->gpu, *model->model, wanted, on_share, own);
+    auto part = layers_from(*model->model, options->first_layer);
+    if (!part.ok()) return answer(part.error(), error);
+    model->part = std::make_unique<Model>(std::move(part).value());
+    const CudaOptions own = options_for(*model->part);
+    auto backend = CudaBackend::create(*model->gpu, *model->part, wanted, on_share, own);
     if (!backend.ok()) return answer(backend.error(), error);
     model->backend = std::move(backend).value();
     return 0;
@@ -207,11 +224,13 @@ int32_t run(PluginModel* model, const PluginStep* step, const float** logits, Pl
             step->on_values(step->context, name.c_str(), values.data(), values.size());
         };
     }
-    const Step own{.tokens = {step->tokens, step->num_tokens},
-                   .sequences = model->sequences,
-                   .logit_rows = {step->logit_rows, step->num_logit_rows},
-                   .num_best = step->num_best,
-                   .trace = step->on_values != nullptr ? &trace : nullptr};
+    const ModelSpec& spec = model->part->spec();
+    Step own{.tokens = {step->tokens, step->num_tokens},
+             .sequences = model->sequences,
+             .logit_rows = {step->logit_rows, step->num_logit_rows},
+             .num_best = step->num_best,
+             .trace = step->on_values != nullptr ? &trace : nullptr};
+    if (step->hidden != nullptr) own.hidden = {step->hidden, size_t{step->num_tokens} * spec.dim};
     const auto is_stopped = [](const void* context) {
         const auto* wanted = static_cast<const PluginStep*>(context);
         return wanted->is_stopped != nullptr && wanted->is_stopped(wanted->context) != 0;
@@ -240,6 +259,10 @@ void write_block(PluginModel* model, uint32_t block, const std::byte* bytes) {
 
 int32_t grow_kv(PluginModel* model, uint32_t num_blocks, PluginError* error) {
     return answer(model->backend->grow_kv(num_blocks), error);
+}
+
+uint64_t growth_blocks(PluginModel* model) {
+    return model->backend->growth_blocks(0).value_or(0);
 }
 
 void info(PluginModel* model, PluginInfo* out) {
@@ -273,6 +296,7 @@ const PluginTable& plugin_table() {
                                            .read_block = read_block,
                                            .write_block = write_block,
                                            .grow_kv = grow_kv,
+                                           .growth_blocks = growth_blocks,
                                            .info = info};
     return kTable;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA backend end to end against the figures that the CPU backend is held to: logits within
 // the same limits, the same greedy text, the same stages, KV blocks that come and go.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -29,14 +31,24 @@ std::unique_ptr<ModelRunner> gpu_or_fail(const fs::path& path,
     return value_of(open_on_gpu(path, options));
 }
 
+std::vector<int32_t> counted(int32_t count) {
+    std::vector<int32_t> tokens(static_cast<size_t>(count));
+    for (int32_t i = 0; i < count; ++i) tokens[static_cast<size_t>(i)] = i * 7 % 250;
+    return tokens;
+}
+
 /// A golden model of float32 weights: every case to the CPU's tolerance, greedy text by identity.
-void check_arch(const std::string& name, size_t max_tokens) {
+/// So many of its layers stay on the CPU.
+void check_arch(const std::string& name, size_t max_tokens, uint32_t num_cpu_layers = 0) {
     const auto folder = find_golden_or_copy("arch/" + name);
     if (!folder) return report_skip("golden/arch/" + name + " is not there");
     INFO("model " << name);
     const float tolerance =
         read_golden_tolerance(*find_golden_or_copy("arch/tolerance.json"), name);
-    const auto runner = gpu_or_fail(*folder / "model.gguf", {.context_tokens = 192});
+    const fs::path path = *folder / "model.gguf";
+    const ModelRunner::Options options{.context_tokens = 192};
+    const auto runner = num_cpu_layers == 0 ? gpu_or_fail(path, options)
+                                            : value_of(open_split(path, num_cpu_layers, options));
     const size_t num_vocab = runner->num_vocab();
     for (const GoldenCase& golden : read_golden_cases(*folder / "visible.json")) {
         if (golden.tokens.size() > max_tokens) continue;
@@ -142,7 +154,7 @@ void check_context_types(const std::string& name) {
 
 /// A quantised golden model: as close to the reference as the CPU's kernels have to be, which is
 /// half as much again as llama.cpp, and the text of the CPU.
-void check_quants(const std::string& name) {
+void check_quants(const std::string& name, uint32_t num_cpu_layers = 0) {
     const auto folder = find_golden_or_copy("quants/models");
     const auto peer_file = find_golden_or_copy("quants/models.json");
     if (!folder || !peer_file || !fs::exists(*folder / name)) {
@@ -151,7 +163,10 @@ void check_quants(const std::string& name) {
     INFO("model " << name);
     const float limit = 1.5f * read_golden_peer_differences(*peer_file).at(name) + 1e-4f;
     const fs::path path = *folder / name / "model.gguf";
-    const auto gpu = gpu_or_fail(path, {.context_tokens = 128});
+    const auto gpu =
+        num_cpu_layers == 0
+            ? gpu_or_fail(path, {.context_tokens = 128})
+            : value_of(open_split(path, num_cpu_layers, {.exact = false, .context_tokens = 128}));
     const auto cpu = open_or_fail(path);
     const size_t num_vocab = gpu->num_vocab();
     for (const GoldenCase& golden : read_golden_cases(*folder / name / "visible.json")) {
@@ -265,6 +280,62 @@ HOKKU_QUANTS_TEST("qwen2_256-Q8_0")
 HOKKU_QUANTS_TEST("qwen2_256-TQ1_0")
 HOKKU_QUANTS_TEST("qwen2_256-TQ2_0")
 
+// ---- layers that stay on the CPU ---------------------------------------------------------------
+
+TEST_CASE("CUDA backend: with a layer on the CPU architectures give the reference's text",
+          "[cuda]") {
+    for (const char* name : {"llama", "gemma2", "gpt2", "qwen2", "phi2", "gptoss", "mixtral",
+                             "gemma3_w16", "olmo2", "cohere2", "llama_tied_hd", "granite"})
+        check_arch(name, 64, 1);
+}
+
+TEST_CASE("CUDA backend: with a layer on the CPU quantised models are as close as a peer's",
+          "[cuda]") {
+    for (const char* name :
+         {"llama256-Q4_K_M", "llama256-Q8_0", "llama256-F16", "llama256-Q6_K", "llama256-IQ2_XS",
+          "qwen2_256-Q4_0", "qwen2_256-Q5_K_M", "qwen2_256-BF16", "qwen2_256-IQ4_XS"})
+        check_quants(name, 1);
+}
+
+TEST_CASE("CUDA backend: a model cut behind any layer writes the text of the whole", "[cuda]") {
+    const ScratchFolder folder;
+    const fs::path path = folder / "model.gguf";
+    write_synthetic_model(path, {.num_layers = 4, .num_vocab = 256});
+    const ModelRunner::Options options{.exact = false, .context_tokens = 192};
+    const auto cpu = open_or_fail(path, options);
+    const std::vector<int32_t> tokens = counted(21);
+    const auto expected = value_of(cpu->evaluate(tokens, 64));
+    for (uint32_t num_front = 1; num_front < 4; ++num_front) {
+        INFO(num_front << " layers in front");
+        const auto split = value_of(open_split(path, num_front, options));
+        CHECK(split->backend().info().device.find(fmt::format(", {} of 4 layers; the others on CPU",
+                                                              4 - num_front)) != std::string::npos);
+        CHECK(relative_error(value_of(split->evaluate(tokens, 64)), expected) < 2e-4);
+        CHECK(relative_error(value_of(split->evaluate(tokens, 3)), expected) < 2e-4);
+        CHECK(value_of(split->greedy(tokens, 6)) == value_of(cpu->greedy(tokens, 6)));
+        // Blocks leave and come back as the CPU's, and pools grow on both sides.
+        Backend& backend = split->backend();
+        std::vector<std::byte> block(backend.kv_block_bytes()), on_cpu(block.size());
+        cpu->backend().read_block(2, 27, on_cpu);
+        backend.read_block(2, 27, block);
+        const auto* a = reinterpret_cast<const float*>(block.data());
+        const auto* b = reinterpret_cast<const float*>(on_cpu.data());
+        CHECK(max_difference({a, block.size() / 4}, {b, block.size() / 4}) < 1e-3f);
+        REQUIRE(backend.grow_kv(7).ok());
+        backend.write_block(5, on_cpu);
+        backend.copy_block(5, 6);
+        const uint32_t table = 6, row = 0;
+        const int32_t token = 9;
+        const StepSequence moved{0, 1, 26, {&table, 1}};
+        const Step step{.tokens = {&token, 1}, .sequences = {&moved, 1}, .logit_rows = {&row, 1}};
+        cpu->reset();
+        value_of(cpu->greedy(tokens, 6));
+        const auto next = value_of(cpu->append({&token, 1}));
+        CHECK(relative_error(value_of(backend.run(step)), next) < 2e-4);
+        CHECK(backend.growth_blocks(uint64_t{1} << 40).value() > 7);
+    }
+}
+
 // ---- shapes, blocks, traces, errors ------------------------------------------------------------
 
 namespace {
@@ -299,12 +370,6 @@ const fs::path& tiny_model() {
         return file;
     }();
     return path;
-}
-
-std::vector<int32_t> counted(int32_t count) {
-    std::vector<int32_t> tokens(static_cast<size_t>(count));
-    for (int32_t i = 0; i < count; ++i) tokens[static_cast<size_t>(i)] = i * 7 % 250;
-    return tokens;
 }
 
 }  // namespace

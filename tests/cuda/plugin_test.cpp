@@ -16,6 +16,7 @@
 #include "support/catch.h"
 #include "support/forward_checks.h"
 #include "support/scratch_folder.h"
+#include "support/synthetic_model.h"
 #include "support/tiny_model.h"
 
 using namespace hokku;
@@ -144,6 +145,182 @@ TEST_CASE("GPU plug-in: what does not fit is refused with numbers", "[cuda][quic
     CHECK(info.device.starts_with("CPU"));
     CHECK(info.device_note.find("MiB on the GPU") != std::string::npos);
     CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
+namespace {
+
+/// Four layers, of which a device can be too small for some.
+class LargeFile {
+  public:
+    LargeFile() { write_synthetic_model(path_, {.num_layers = 4, .num_vocab = 256}); }
+    [[nodiscard]] LoadOptions options(const std::string& device) const {
+        LoadOptions options;
+        options.path = path_;
+        options.device = device;
+        options.num_threads = 1;
+        options.context_tokens = 128;
+        options.kv_type = KvType::f32;
+        return options;
+    }
+    /// Of a device that the layers from first_layer on just fit on.
+    [[nodiscard]] uint64_t memory_for(uint32_t first_layer) const {
+        FakeDriver::reset();
+        const GgufFile file = value_of(GgufFile::open(path_));
+        const auto model = value_of(GpuModel::open(*value_of(find_emulated_plugin()), 0, file));
+        const GpuPlan plan = value_of(model->plan(KvType::f32, first_layer));
+        const uint64_t bytes = plan.weight_bytes + plan.fixed_bytes + 3 * plan.kv_block_bytes;
+        return bytes / 19 * 20 + (uint64_t{1} << 20);
+    }
+
+  private:
+    ScratchFolder folder_;
+    std::filesystem::path path_ = folder_ / "large.gguf";
+};
+
+}  // namespace
+
+TEST_CASE("GPU plug-in: layers that do not fit stay on the CPU", "[cuda][quick]") {
+    const LargeFile file;
+    const auto cpu = engine_on_emulator();
+    value_of(cpu->load(file.options("cpu")));
+    const std::vector<TokenId> expected = continue_text(*cpu, 6).tokens;
+    for (const uint32_t first : {0u, 1u, 3u}) {
+        INFO("from layer " << first);
+        FakeDriver::reset({.memory_bytes = file.memory_for(first)});
+        const auto engine = engine_on_emulator();
+        const ModelInfo info = value_of(engine->load(file.options("auto")));
+        CHECK(info.device_note.empty());
+        if (first == 0) {
+            CHECK(info.device == "GPU Emulated device 0");
+        } else {
+            CHECK(info.device.starts_with("GPU Emulated device 0, " + std::to_string(4 - first) +
+                                          " of 4 layers; the others on CPU "));
+            CHECK(info.kernels.starts_with("cuda sm_90"));
+        }
+        CHECK(info.context_tokens == 128);
+        const GenerationResult result = continue_text(*engine, 6);
+        INFO((result.error ? result.error->message() : ""));
+        CHECK(result.tokens == expected);
+        engine->unload();
+        CHECK(FakeDriver::counts().num_live_allocations == 0);
+    }
+}
+
+TEST_CASE("GPU plug-in: as many layers as are wanted, or the reason why not", "[cuda][quick]") {
+    const LargeFile file;
+    const auto device_of = [&](uint32_t layers, const char* device = "cuda") {
+        LoadOptions options = file.options(device);
+        options.gpu_layers = layers;
+        const auto info = engine_on_emulator()->load(options);
+        return info.ok() ? info->device : info.error().message();
+    };
+    const uint64_t memory = file.memory_for(2);
+    FakeDriver::reset();
+    CHECK(device_of(1).find(", 1 of 4 layers; ") != std::string::npos);
+    CHECK(device_of(4) == "GPU Emulated device 0");
+    CHECK(device_of(1000) == "GPU Emulated device 0");
+    CHECK(device_of(0, "auto").starts_with("CPU"));
+    CHECK(device_of(0).find("no layers are wanted on the GPU") != std::string::npos);
+    FakeDriver::reset({.memory_bytes = memory});
+    CHECK(device_of(2).find(", 2 of 4 layers; ") != std::string::npos);
+    CHECK(device_of(3).starts_with("3 of 4 layers take "));
+    CHECK(device_of(3).find(" MiB on the GPU and ") != std::string::npos);
+    CHECK(device_of(3, "auto").starts_with("CPU"));
+}
+
+TEST_CASE("GPU plug-in: a device that is lost with some of the layers", "[cuda][quick]") {
+    const LargeFile file;
+    LoadOptions options = file.options("cuda");
+    options.gpu_layers = 2;
+    const auto cpu = engine_on_emulator();
+    value_of(cpu->load(file.options("cpu")));
+    const std::vector<TokenId> expected = continue_text(*cpu, 4).tokens;
+    FakeDriver::reset();
+    const auto engine = engine_on_emulator();
+    value_of(engine->load(options));
+    CHECK(continue_text(*engine, 4).tokens == expected);
+    for (const char* device : {"GPU Emulated device 0, 2 of 4 layers", "CPU", "CPU"}) {
+        FakeDriver::lose_devices();
+        CHECK(continue_text(*engine, 4).tokens == expected);
+        CHECK(engine->model()->device.starts_with(device));
+    }
+    engine->unload();
+    CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
+namespace {
+
+/// A text that is longer than the context of 128 tokens, of the tiny model's 256.
+GenerationResult grow_text(Engine& engine) {
+    GenerationRequest request;
+    request.tokens = std::vector<TokenId>(120, 7);
+    request.sampling.temperature = 0;
+    request.max_tokens = 12;
+    request.ignore_end = true;
+    request.overflow = Overflow::grow;
+    return engine.generate(std::move(request)).wait();
+}
+
+}  // namespace
+
+TEST_CASE("GPU plug-in: the device's memory says how far a context can grow", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset();
+    const auto engine = engine_on_emulator();
+    value_of(engine->load(file.options("cuda")));
+    const std::vector<TokenId> expected = continue_text(*engine, 3).tokens;
+    // Others have taken it; the machine has plenty.
+    FakeDriver::leave_free(0);
+    GenerationResult result = grow_text(*engine);
+    CHECK(result.reason == StopReason::context_full);
+    CHECK(result.notice.find("0 MiB of memory are available") != std::string::npos);
+    CHECK(engine->model()->context_tokens == 128);
+    CHECK(continue_text(*engine, 3).tokens == expected);
+    // It looks as if there were room, and there is none.
+    FakeDriver::leave_free(uint64_t{1} << 30);
+    for (uint64_t number = 1; number < 200; ++number) {
+        FakeDriver::fail_call(number, DriverResult::out_of_memory);
+        result = grow_text(*engine);
+        INFO("call " << number << ", " << FakeDriver::failed_call());
+        REQUIRE_FALSE(FakeDriver::failed_call().empty());
+        CHECK(engine->model()->device == "GPU Emulated device 0");
+        if (engine->model()->context_tokens == 256) break;
+        const bool is_told = result.error.has_value() || !result.notice.empty();
+        CHECK(is_told);
+        CHECK(continue_text(*engine, 3).tokens == expected);
+    }
+    CHECK(engine->model()->context_tokens == 256);
+    FakeDriver::fail_call(0, DriverResult::success);
+    CHECK(grow_text(*engine).tokens.size() == 12);
+    CHECK(continue_text(*engine, 3).tokens == expected);
+    engine->unload();
+    CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
+TEST_CASE("GPU plug-in: memory that is short in a step ends that answer alone", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset();
+    const auto engine = engine_on_emulator();
+    value_of(engine->load(file.options("cuda")));
+    const std::vector<TokenId> expected = continue_text(*engine, 2).tokens;
+    uint32_t num_errors = 0;
+    for (uint64_t number = 1; number < 200; ++number) {
+        FakeDriver::fail_call(number, DriverResult::out_of_memory);
+        const GenerationResult result = continue_text(*engine, 2);
+        const std::string failed = FakeDriver::failed_call();
+        INFO("call " << number << ", " << failed);
+        if (failed.empty()) {
+            CHECK(result.tokens == expected);
+            CHECK(num_errors > 5);
+            return;
+        }
+        ++num_errors;
+        REQUIRE(result.error.has_value());
+        CHECK(result.error->code == ErrorCode::out_of_memory);
+        CHECK(engine->model()->device == "GPU Emulated device 0");
+        CHECK(continue_text(*engine, 2).tokens == expected);
+    }
+    FAIL("a prompt and a token have no two hundred calls");
 }
 
 TEST_CASE("GPU plug-in: devices have numbers, and others are refused", "[cuda][quick]") {

@@ -117,10 +117,10 @@ GpuModel::~GpuModel() {
     plugin_.close_model(model_);
 }
 
-Result<GpuPlan> GpuModel::plan(KvType kv_type) {
+Result<GpuPlan> GpuModel::plan(KvType kv_type, uint32_t first_layer) {
     PluginPlan plan = {};
     PluginError error = {};
-    if (plugin_.plan(model_, static_cast<uint32_t>(kv_type), &plan, &error) != 0)
+    if (plugin_.plan(model_, static_cast<uint32_t>(kv_type), first_layer, &plan, &error) != 0)
         return error_of(error);
     return GpuPlan{plan.free_bytes, plan.total_bytes, plan.weight_bytes, plan.fixed_bytes,
                    plan.kv_block_bytes};
@@ -153,6 +153,7 @@ class GpuBackend final : public Backend {
         own.num_sequences = static_cast<uint32_t>(sequences_.size());
         own.num_logit_rows = static_cast<uint32_t>(step.logit_rows.size());
         own.num_best = step.num_best;
+        own.hidden = step.hidden.data();
         own.context = const_cast<Step*>(&step);
         own.is_stopped = [](void* context) {
             return static_cast<const Step*>(context)->stop.stop_requested() ? 1 : 0;
@@ -186,6 +187,9 @@ class GpuBackend final : public Backend {
         read_info();
         return {};
     }
+    [[nodiscard]] std::optional<uint64_t> growth_blocks(uint64_t) const override {
+        return plugin_.growth_blocks(model_);
+    }
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   private:
@@ -210,11 +214,11 @@ class GpuBackend final : public Backend {
 };
 
 Result<std::unique_ptr<Backend>> GpuModel::start(
-    std::unique_ptr<GpuModel> model, uint32_t num_vocab, const BackendOptions& options,
-    const std::function<Result<void>(double)>& report) {
-    const PluginOptions own = {options.num_kv_blocks, static_cast<uint32_t>(options.kv_type),
+    std::unique_ptr<GpuModel> model, uint32_t num_vocab, uint32_t first_layer,
+    const BackendOptions& options, const std::function<Result<void>(double)>& report) {
+    const PluginOptions own = {options.num_kv_blocks,   static_cast<uint32_t>(options.kv_type),
                                options.max_step_tokens, options.max_step_logits,
-                               options.context_tokens};
+                               options.context_tokens,  first_layer};
     struct Report {
         const std::function<Result<void>(double)>& report;
         Result<void> result;

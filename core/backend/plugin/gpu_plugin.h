@@ -43,12 +43,13 @@ class GpuModel {
     GpuModel& operator=(const GpuModel&) = delete;
     ~GpuModel();
 
-    Result<GpuPlan> plan(KvType kv_type);
-    /// Brings it to the device; the backend owns it from then on. `report` gets the share that is
+    /// Of the layers from first_layer on.
+    Result<GpuPlan> plan(KvType kv_type, uint32_t first_layer = 0);
+    /// Brings them to the device; the backend owns it from then on. `report` gets the share that is
     /// done; its error ends the way.
     static Result<std::unique_ptr<Backend>> start(
-        std::unique_ptr<GpuModel> model, uint32_t num_vocab, const BackendOptions& options,
-        const std::function<Result<void>(double)>& report);
+        std::unique_ptr<GpuModel> model, uint32_t num_vocab, uint32_t first_layer,
+        const BackendOptions& options, const std::function<Result<void>(double)>& report);
 
   private:
     friend class GpuBackend;

@@ -10,7 +10,7 @@
 namespace hokku {
 
 /// Grows with every change of anything here; both sides must have the same.
-inline constexpr uint32_t kPluginVersion = 2;
+inline constexpr uint32_t kPluginVersion = 3;
 
 /// Name of the one function that a plug-in exports: PluginEntry.
 inline constexpr char kPluginEntryName[] = "hokku_plugin_entry";
@@ -43,9 +43,10 @@ struct PluginPlan {
     uint64_t weight_bytes, fixed_bytes, kv_block_bytes;
 };
 
-/// As BackendOptions.
+/// As BackendOptions. The layers before first_layer are not the plug-in's affair.
 struct PluginOptions {
     uint32_t num_kv_blocks, kv_type, max_step_tokens, max_step_logits, context_tokens;
+    uint32_t first_layer;
 };
 
 struct PluginSequence {
@@ -61,6 +62,7 @@ struct PluginStep {
     uint32_t num_tokens, num_sequences, num_logit_rows;
     uint32_t num_best;
     uint32_t has_stages;  ///< Of a trace.
+    const float* hidden;  ///< [num_tokens][dim] or null.
     void* context;        ///< For the functions.
     /// Null: no trace.
     void (*on_values)(void* context, const char* name, const float* values, uint64_t count);
@@ -85,7 +87,8 @@ struct PluginTable {
     int32_t (*open_model)(uint32_t device, const PluginFile* files, uint32_t num_files,
                           PluginModel** model, PluginError* error);
     void (*close_model)(PluginModel* model);
-    int32_t (*plan)(PluginModel* model, uint32_t kv_type, PluginPlan* plan, PluginError* error);
+    int32_t (*plan)(PluginModel* model, uint32_t kv_type, uint32_t first_layer, PluginPlan* plan,
+                    PluginError* error);
     /// Brings it to the device. `report` gets shares from 0 to 1 and ends it by anything but 0.
     int32_t (*start)(PluginModel* model, const PluginOptions* options, void* context,
                      int32_t (*report)(void* context, double share), PluginError* error);
@@ -97,6 +100,7 @@ struct PluginTable {
     void (*read_block)(PluginModel* model, uint32_t block, uint32_t num_tokens, std::byte* out);
     void (*write_block)(PluginModel* model, uint32_t block, const std::byte* bytes);
     int32_t (*grow_kv)(PluginModel* model, uint32_t num_blocks, PluginError* error);
+    uint64_t (*growth_blocks)(PluginModel* model);
     void (*info)(PluginModel* model, PluginInfo* info);
 };
 

@@ -40,6 +40,9 @@ struct LoadOptions {
     /// "auto": a GPU where a plug-in, a driver and a device are there and the model fits, else the
     /// CPU; "cpu"; "cuda" or "cuda:N": that GPU or an error. Exact and ranks are the CPU's.
     std::string device = "auto";
+    /// Layers on the GPU, the last ones; the others run on the CPU. Absent: as many as fit. 0:
+    /// none.
+    std::optional<uint32_t> gpu_layers = std::nullopt;
     bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;  ///< false reads the file into memory.
     /// Generations that run together, at most; others wait for their turn. 1 to 32. They share one
@@ -56,7 +59,9 @@ struct ModelInfo {
     KvType kv_type = KvType::f32;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
     uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
-    std::string device;            ///< "CPU avx512, 2 threads", "GPU NVIDIA H200".
+    /// "CPU avx512, 2 threads", "GPU NVIDIA H200", "GPU NVIDIA H200, 24 of 32 layers; the others on
+    /// CPU avx512, 2 threads".
+    std::string device;
     std::string device_note;   ///< Why it is not a GPU; empty where it is one or none was wanted.
     std::string kernels;       ///< "reference", "avx2", "avx512", "cuda sm_90".
     uint32_t num_threads = 0;  ///< Of all ranks.

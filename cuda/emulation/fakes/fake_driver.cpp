@@ -139,6 +139,10 @@ void FakeDriver::lose_devices() {
     fake_state().sticky = DriverResult::unknown;
 }
 
+void FakeDriver::leave_free(uint64_t bytes) {
+    fake_state().options.memory_bytes = fake_state().counts.live_bytes + bytes;
+}
+
 std::string FakeDriver::last_error() {
     return fake_state().last_error;
 }

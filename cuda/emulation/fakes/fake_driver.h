@@ -49,6 +49,8 @@ class FakeDriver {
     static std::string failed_call();
     /// Every call on devices fails from now on, until their contexts are reset.
     static void lose_devices();
+    /// Others take all memory of the current device but so much.
+    static void leave_free(uint64_t bytes);
     /// Why a launch failed: what the emulator found.
     static std::string last_error();
 };

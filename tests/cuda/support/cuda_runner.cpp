@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "backend/split_backend.h"
 #include "base/try.h"
 #include "emulation/fakes/fake_blas.h"
 
@@ -67,20 +68,44 @@ bool is_test_gpu_emulated() {
     return std::getenv("HOKKU_GPU_TEST_IMAGES") == nullptr;
 }
 
+namespace {
+
+Result<std::unique_ptr<Backend>> make_cuda_backend(const Model& model, const BackendOptions& wanted,
+                                                   const cuda::CudaOptions& own_options) {
+    HOKKU_TRY(const cuda::Gpu* gpu, test_gpu());
+    BackendOptions own = wanted;
+    own.exact = false;
+    own.num_ranks = 1;
+    HOKKU_TRY(auto backend,
+              cuda::CudaBackend::create(
+                  *gpu, model, own, [](double) { return Result<void>(); }, own_options));
+    return std::unique_ptr<Backend>(std::move(backend));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& path,
                                                  const ModelRunner::Options& options,
                                                  const cuda::CudaOptions& own_options) {
-    HOKKU_TRY(const cuda::Gpu* gpu, test_gpu());
-    const auto make = [gpu, own_options](
+    return ModelRunner::open(path, options,
+                             [own_options](const Model& model, const BackendOptions& wanted) {
+                                 return make_cuda_backend(model, wanted, own_options);
+                             });
+}
+
+Result<std::unique_ptr<ModelRunner>> open_split(const std::filesystem::path& path,
+                                                uint32_t num_cpu_layers,
+                                                const ModelRunner::Options& options) {
+    const auto make = [num_cpu_layers](
                           const Model& model,
                           const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
-        BackendOptions own = wanted;
-        own.exact = false;
-        own.num_ranks = 1;
-        HOKKU_TRY(auto backend,
-                  cuda::CudaBackend::create(
-                      *gpu, model, own, [](double) { return Result<void>(); }, own_options));
-        return std::unique_ptr<Backend>(std::move(backend));
+        const uint32_t num_layers = model.spec().num_layers;
+        ModelPart front, back;
+        front.model = std::make_unique<const Model>(model.layers(0, num_cpu_layers));
+        back.model = std::make_unique<const Model>(model.layers(num_cpu_layers, num_layers));
+        HOKKU_TRY(front.backend, make_cpu_backend(*front.model, wanted));
+        HOKKU_TRY(back.backend, make_cuda_backend(*back.model, wanted, {.blas = test_blas()}));
+        return make_split_backend(std::move(front), std::move(back), num_cpu_layers, num_layers);
     };
     return ModelRunner::open(path, options, make);
 }

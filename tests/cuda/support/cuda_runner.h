@@ -24,4 +24,9 @@ Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& pa
                                                  const cuda::CudaOptions& own = {
                                                      .blas = test_blas()});
 
+/// The same with the first layers on the CPU.
+Result<std::unique_ptr<ModelRunner>> open_split(const std::filesystem::path& path,
+                                                uint32_t num_cpu_layers,
+                                                const ModelRunner::Options& options = {});
+
 }  // namespace hokku::testing
