@@ -50,7 +50,7 @@ class Weights {
             std::memcpy(memory.data() + done, few.weight().data, bytes);
     }
     [[nodiscard]] WeightMatrix of_bytes(size_t bytes) const {
-        return of_rows(static_cast<uint32_t>(bytes / weight_.row_bytes() / 64 * 64));
+        return of_rows(static_cast<uint32_t>(bytes / weight_.row_bytes() / 16 * 16));
     }
     [[nodiscard]] WeightMatrix of_rows(uint32_t rows) const {
         WeightMatrix weight = weight_;

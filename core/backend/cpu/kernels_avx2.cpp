@@ -19,6 +19,7 @@ struct Tables {
         fill_avx2_dot(matmul);
         fill_avx2_activations(matmul);
         fill_avx2_gemv(matmul);
+        fill_avx2_gemv_codebooks(matmul);
         fill_avx2_attention(attention);
         fill_avx2_elementwise(table);
         table.name = "avx2";

@@ -34,15 +34,17 @@ HOKKU_INLINE __m256i nibbles_of_16(const uint8_t* p) {
     const __m128i x = load_bytes16(p);
     return _mm256_and_si256(_mm256_set_m128i(_mm_srli_epi16(x, 4), x), _mm256_set1_epi8(15));
 }
-/// 16 in the bytes whose bits are set.
-HOKKU_INLINE __m256i fifth_bits(uint32_t bits) {
+/// All bits of the bytes whose bits are set.
+HOKKU_INLINE __m256i bits_to_bytes(uint32_t bits) {
     const __m256i spread =
         _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
                             _mm256_setr_epi64x(0x0000000000000000, 0x0101010101010101,
                                                0x0202020202020202, 0x0303030303030303));
     const __m256i one_each = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-    const __m256i is_set = _mm256_cmpeq_epi8(_mm256_and_si256(spread, one_each), one_each);
-    return _mm256_and_si256(is_set, _mm256_set1_epi8(16));
+    return _mm256_cmpeq_epi8(_mm256_and_si256(spread, one_each), one_each);
+}
+HOKKU_INLINE __m256i fifth_bits(uint32_t bits) {
+    return _mm256_and_si256(bits_to_bytes(bits), _mm256_set1_epi8(16));
 }
 HOKKU_INLINE __m256i shift_right(__m256i x, int count) {
     return _mm256_srl_epi16(x, _mm_cvtsi32_si128(count));
@@ -265,34 +267,78 @@ struct StepQ6_K {
     }
 };
 
-struct StepQ3_K {
-    static constexpr size_t kValues = 256, kBytes = 110;
+// Super-blocks whose scales are whole numbers, one for each 16 values: layout super_halves. The
+// scales come in where pairs of products are added up to fours.
+
+template <size_t kBlockBytes>
+struct SuperBlock {
+    static constexpr size_t kValues = 256, kBytes = kBlockBytes;
     static constexpr VectorLayout kLayout = VectorLayout::super_halves;
+    static constexpr int kZeroPoint = 1;
+};
+
+/// `pairs(j, codes)` gives the products of 32 weights with codes, summed by pairs. With a zero
+/// point the sums of the vector count as well.
+template <bool kHasZeroPoint = false, class Pairs>
+HOKKU_INLINE __m256 add_whole_scales(__m256 sum, __m256i scales, float d, const GemvVector& v,
+                                     size_t step, Pairs pairs) {
+    __m256 total = _mm256_setzero_ps();
+    if (kHasZeroPoint) {
+        const auto to_floats = [](__m128i x) HOKKU_LAMBDA {
+            return _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(x));
+        };
+        const float* sums = v.sums + step * 16;
+        total = _mm256_mul_ps(to_floats(_mm256_castsi256_si128(scales)), _mm256_load_ps(sums));
+        total = _mm256_fmadd_ps(to_floats(_mm256_extracti128_si256(scales, 1)),
+                                _mm256_load_ps(sums + 8), total);
+    }
+    // Scales of first halves, then of second halves.
+    const __m256i split = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15, 0,
+                                           1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+    scales = _mm256_permute4x64_epi64(_mm256_shuffle_epi8(scales, split), 0xd8);
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; ++j) {
+        const size_t b = step * 8 + static_cast<size_t>(j);
+        const __m256i own = _mm256_shuffle_epi8(
+            scales, _mm256_set1_epi16(static_cast<int16_t>(0x0100 + 0x0202 * j)));
+        const __m256i dots = _mm256_madd_epi16(pairs(j, v.codes + b * 32), own);
+        total = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dots), _mm256_broadcast_ss(v.scales + b), total);
+    }
+    return _mm256_fmadd_ps(total, _mm256_set1_ps(d), sum);
+}
+
+struct StepQ3_K : SuperBlock<110> {
     static constexpr int kZeroPoint = 4;
     HOKKU_INLINE static __m256 run(__m256 sum, const uint8_t* p, const GemvVector& v, size_t step) {
-        const SixteenScales s = widen_scales(unpack_q3_k_scales(p + 96), load_half_float(p + 108));
+        const __m256i scales = _mm256_cvtepi8_epi16(unpack_q3_k_scales(p + 96));
         const __m256i third = load_bytes32(p);
-        return add_super_halves(sum, s.part, s.part, v, step, [p, third](int j) HOKKU_LAMBDA {
-            const __m256i x = load_bytes32(p + 32 + 32 * (j / 4));
-            const __m256i bit = keep_bits(shift_right(third, j), 1);
-            return _mm256_or_si256(keep_bits(shift_right(x, j % 4 * 2), 3),
-                                   _mm256_slli_epi16(bit, 2));
-        });
+        return add_whole_scales<true>(
+            sum, scales, load_half_float(p + 108), v, step,
+            [p, third](int j, const int8_t* codes) HOKKU_LAMBDA {
+                const __m256i x = load_bytes32(p + 32 + 32 * (j / 4));
+                const __m256i bit = keep_bits(
+                    j < 2 ? _mm256_slli_epi16(third, 2 - j) : shift_right(third, j - 2), 4);
+                const __m256i weights =
+                    _mm256_or_si256(keep_bits(shift_right(x, j % 4 * 2), 3), bit);
+                return _mm256_maddubs_epi16(weights, load_codes(codes));
+            });
     }
 };
 
-struct StepQ2_K {
-    static constexpr size_t kValues = 256, kBytes = 84;
-    static constexpr VectorLayout kLayout = VectorLayout::super_halves;
-    static constexpr int kZeroPoint = 1;
+struct StepQ2_K : SuperBlock<84> {
     HOKKU_INLINE static __m256 run(__m256 sum, const uint8_t* p, const GemvVector& v, size_t step) {
         const __m128i bytes = load_bytes16(p), nibble = _mm_set1_epi8(15);
-        const SixteenScales s = widen_scales(_mm_and_si128(bytes, nibble), load_half_float(p + 80));
         const SixteenScales m =
             widen_scales(_mm_and_si128(_mm_srli_epi16(bytes, 4), nibble), load_half_float(p + 82));
-        return add_super_halves(sum, s.part, m.part, v, step, [p](int j) HOKKU_LAMBDA {
-            return keep_bits(shift_right(load_bytes32(p + 16 + 32 * (j / 4)), j % 4 * 2), 3);
-        });
+        for (size_t i = 0; i < 2; ++i)
+            sum = _mm256_fmadd_ps(m.part[i], _mm256_load_ps(v.sums + step * 16 + i * 8), sum);
+        const __m256i scales = _mm256_cvtepi8_epi16(_mm_and_si128(bytes, nibble));
+        return add_whole_scales(sum, scales, load_half_float(p + 80), v, step,
+                                [p](int j, const int8_t* codes) HOKKU_LAMBDA {
+                                    const __m256i x = load_bytes32(p + 16 + 32 * (j / 4));
+                                    return _mm256_maddubs_epi16(
+                                        keep_bits(shift_right(x, j % 4 * 2), 3), load_codes(codes));
+                                });
     }
 };
 
