@@ -11,11 +11,21 @@ else()
     set(HOKKU_SYSTEM posix)
 endif()
 
+# The same for processors: *_x86.cpp, *_arm_SYSTEM.cpp and *_other.cpp.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    set(HOKKU_CPU_FAMILY x86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+    set(HOKKU_CPU_FAMILY arm)
+else()
+    set(HOKKU_CPU_FAMILY other)
+endif()
+
 add_library(hokku_flags INTERFACE)
 target_compile_features(hokku_flags INTERFACE cxx_std_20)
 target_compile_options(hokku_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
     -Wold-style-cast -Wimplicit-fallthrough -fno-math-errno -ffp-contract=off
+    -fsigned-char  # as on x86-64; on ARM char is unsigned else
     # GCC 12 sees overlaps in "text" + std::string that are not there (GCC bugs 105329, 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<BOOL:${HOKKU_WARNINGS_AS_ERRORS}>:-Werror>)

@@ -78,6 +78,11 @@ cmd:patch patch"
             echo "pkg:wine wine
 pkg:wine64 wine64"
             ;;
+        arm64)
+            echo "cmd:aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
+cmd:dpkg-deb dpkg"
+            ;;
+        qemu) echo "cmd:qemu-aarch64-static qemu-user-static" ;;
         format) echo "cmd:clang-format-14 clang-format-14" ;;
         fuzz)
             echo "cmd:clang++-14 clang-14

@@ -10,7 +10,7 @@ namespace hokku::testing {
 
 inline std::vector<const cpu::KernelTable*> available_tables() {
     std::vector<const cpu::KernelTable*> tables;
-    for (const char* name : {"reference", "avx2", "avx512"}) {
+    for (const char* name : {"reference", "avx2", "avx512", "neon", "i8mm"}) {
         if (const cpu::KernelTable* table = cpu::find_kernels(name)) tables.push_back(table);
     }
     return tables;

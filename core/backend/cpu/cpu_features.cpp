@@ -1,92 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/cpu_features.h"
 
-#include <cstdint>
-#include <string_view>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 namespace hokku::cpu {
 
-namespace {
-
-#if defined(__x86_64__)
-
-struct Registers {
-    uint32_t a = 0, b = 0, c = 0, d = 0;
-};
-
-Registers query(uint32_t leaf, uint32_t subleaf) {
-    Registers r;
-    __get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d);
-    return r;
-}
-
-constexpr bool has_bits(uint64_t value, uint64_t bits) {
-    return (value & bits) == bits;
-}
-
-/// Register states that the system saves (XCR0). Needs OSXSAVE.
-uint64_t saved_states() {
-    uint32_t low, high;
-    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return uint64_t{high} << 32 | low;
-}
-
-/// Source: Intel SDM volume 2A, CPUID; volume 1, 13.1 (XCR0 bits).
-CpuFeatures probe() {
-    CpuFeatures features;
-    const Registers basic = query(1, 0), extended = query(7, 0);
-    if (!has_bits(basic.c, bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C)) return features;
-    constexpr uint64_t kAvxState = 0x6, kAvx512State = 0xe6;
-    const uint64_t states = saved_states();
-    features.avx2 = has_bits(states, kAvxState) && has_bits(extended.b, bit_AVX2 | bit_BMI2);
-    features.avx512_vnni =
-        features.avx2 && has_bits(states, kAvx512State) &&
-        has_bits(extended.b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL) &&
-        has_bits(extended.c, bit_AVX512VBMI | bit_AVX512VNNI);
-    return features;
-}
-
-/// Source: Intel SDM volume 2A, CPUID, "Processor Brand String".
-std::string brand() {
-    constexpr uint32_t kFirstLeaf = 0x8000'0002, kLastLeaf = 0x8000'0004;
-    std::string name;
-    for (uint32_t leaf = kFirstLeaf; leaf <= kLastLeaf; ++leaf) {
-        const Registers r = query(leaf, 0);  // Zeros where the CPU has no such leaf.
-        for (const uint32_t word : {r.a, r.b, r.c, r.d}) {
-            for (uint32_t shift = 0; shift < 32; shift += 8)
-                name.push_back(static_cast<char>(word >> shift & 0xFF));
-        }
-    }
-    name.resize(name.find_last_not_of(std::string_view("\0 ", 2)) + 1);
-    name.erase(0, name.find_first_not_of(' '));
-    return name;
-}
-
-#else
-
-CpuFeatures probe() {
-    return {};
-}
-
-std::string brand() {
-    return {};
-}
-
-#endif
-
-}  // namespace
-
 const CpuFeatures& cpu_features() {
-    static const CpuFeatures features = probe();
+    static const CpuFeatures features = ask_cpu_features();
     return features;
 }
 
 std::string cpu_name() {
-    std::string name = brand();
+    std::string name = ask_cpu_name();
     return name.empty() ? "CPU" : name;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this CPU and its operating system can run, asked once by cpuid and xgetbv.
+// What this CPU and its operating system can run, asked once: x86 by cpuid and xgetbv, ARM by what
+// the system tells.
 #pragma once
 
 #include <string>
@@ -9,6 +10,8 @@ namespace hokku::cpu {
 struct CpuFeatures {
     bool avx2 = false;         ///< AVX2, FMA, F16C, BMI2 and the saved upper halves.
     bool avx512_vnni = false;  ///< Also AVX-512 F, BW, DQ, VL, VBMI, VNNI.
+    bool neon_dot = false;     ///< ARMv8.2 dot products.
+    bool neon_i8mm = false;    ///< Also products of int8 matrices.
 };
 
 /// Threads: safe from any thread.
@@ -16,5 +19,9 @@ const CpuFeatures& cpu_features();
 
 /// As the maker calls it; "CPU" where it does not say.
 std::string cpu_name();
+
+// What those two call once, for each family of processors and where need be for each system.
+CpuFeatures ask_cpu_features();
+std::string ask_cpu_name();  ///< May be empty.
 
 }  // namespace hokku::cpu

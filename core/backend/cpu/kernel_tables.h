@@ -10,6 +10,8 @@ struct KernelTable;
 const KernelTable* reference_kernels();
 const KernelTable* avx2_kernels();
 const KernelTable* avx512_kernels();
+const KernelTable* neon_kernels();
+const KernelTable* i8mm_kernels();  ///< The same with another GEMM.
 /// Attention of the reference table.
 void run_reference_tile(const AttentionTile& tile);
 

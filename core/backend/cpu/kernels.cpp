@@ -11,7 +11,8 @@ namespace hokku::cpu {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"avx512", "avx2", "reference"};  // Best first.
+constexpr std::string_view kNames[] = {"avx512", "avx2", "i8mm", "neon",
+                                       "reference"};  // Best first.
 
 }  // namespace
 
@@ -20,6 +21,9 @@ const KernelTable* find_kernels(std::string_view name) {
 #if defined(__x86_64__)
     if (name == "avx2" && cpu_features().avx2) return avx2_kernels();
     if (name == "avx512" && cpu_features().avx512_vnni) return avx512_kernels();
+#elif defined(__aarch64__)
+    if (name == "neon" && cpu_features().neon_dot) return neon_kernels();
+    if (name == "i8mm" && cpu_features().neon_i8mm) return i8mm_kernels();
 #endif
     return nullptr;
 }

@@ -43,6 +43,8 @@ enum class VectorLayout : uint32_t {
     blocks,
     super_blocks,
     super_halves,
+    // neon
+    neon_blocks,
 };
 
 /// A vector as int8 codes with one float32 scale for each 32 values. Every part has room for
@@ -86,7 +88,7 @@ struct GemvKernel {
 // --- Many rows of x (prefill): GEMM over unpacked weights ----------------------------------------
 
 /// Rows of x as int8 codes in tiles of `tile` rows; the rows that fill the last tile up are zero.
-/// Of tile i with K = n:
+/// Of tile i with K = n, in kernel sets that say nothing else:
 struct GemmRows {
     int8_t* codes = nullptr;         ///< [n / 4][tile][4]
     int32_t* starts = nullptr;       ///< [n / 32][tile]: -128 * sum of codes
@@ -152,6 +154,8 @@ struct MatmulKernels {
                            const GemvVector& vector, const GemvVector* residual) = nullptr;
     GemvKernel gemv[kNumTensorTypes] = {};
 
+    /// Rows of every tile, up to kGemmTile; 0: as many as make the tiles alike.
+    uint32_t gemm_tile = 0;
     /// Quantises tile number `tile_index` of x, and into `residual`, unless it is null, what that
     /// leaves of x.
     void (*pack_tile)(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,

@@ -86,9 +86,10 @@ void multiply_matrices(const Product& product, MatmulScratch::State& state,
                        std::span<const MatmulTarget> targets) {
     const Lane& lane = product.lane;
     const uint32_t tile_count = (product.num_rows + kGemmTile - 1) / kGemmTile;
+    const uint32_t fixed_tile = product.kernels.gemm_tile;
     GemmRows rows = state.rows, residual = state.residual;
     for (GemmRows* part : {&rows, &residual}) {
-        part->tile = (product.num_rows + tile_count - 1) / tile_count;
+        part->tile = fixed_tile ? fixed_tile : (product.num_rows + tile_count - 1) / tile_count;
         part->num_rows = product.num_rows;
         part->n = targets.front().weight->cols;
     }

@@ -11,7 +11,7 @@ namespace hokku {
 struct DeviceInfo {
     std::string id;                         ///< "cpu".
     std::string name;                       ///< As the maker calls it.
-    std::vector<std::string> instructions;  ///< Of those that kernels use: "avx2", "avx512_vnni".
+    std::vector<std::string> instructions;  ///< Of those that kernels use: "avx2", "neon_dot".
     std::vector<std::string> kernels;       ///< Kernel tables that run here, best first.
     uint32_t num_physical_cores = 0;        ///< That this process may use.
     uint32_t num_logical_cpus = 0;          ///< That this process may use.

@@ -15,7 +15,7 @@ namespace {
 
 using Floats = __m256;
 using Mask = __m256i;  // All bits of a lane or none.
-constexpr uint32_t kLanes = 8;
+constexpr uint32_t kLanes = 8, kNumRegisters = 16;
 /// In the place of a Mask: every lane, without the cost of a mask.
 struct AllLanes {};
 

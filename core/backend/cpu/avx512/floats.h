@@ -10,7 +10,7 @@ namespace {
 
 using Floats = __m512;
 using Mask = __mmask16;
-constexpr uint32_t kLanes = 16;
+constexpr uint32_t kLanes = 16, kNumRegisters = 32;
 /// In the place of a Mask: every lane, without the cost of a mask.
 struct AllLanes {};
 

@@ -16,10 +16,11 @@ namespace {
 
 constexpr uint32_t kBlock = 64;  // Positions per block (kKvBlockTokens).
 // Queries whose accumulators are in registers together, and registers of positions or dimensions
-// that each of them has: few queries need more of these for enough independent sums.
+// that each of them has: few queries need more of these for enough independent sums, and short
+// registers for enough work on each broadcast.
 constexpr uint32_t kQueries = kLanes == 16 ? 8 : 4;
 constexpr size_t columns_of(size_t num_queries) {
-    return num_queries <= kQueries / 2 ? 4 : 2;
+    return num_queries <= kQueries / 2 || kLanes == 4 ? 4 : 2;
 }
 
 /// Up to kQueries queries of the tile.

@@ -12,7 +12,7 @@ namespace hokku::cpu {
 namespace {
 
 // Weight rows and rows of x whose sums are in registers together.
-constexpr size_t kTileWeights = kLanes == 16 ? 8 : 4, kTileRows = 3;
+constexpr size_t kTileWeights = kNumRegisters == 32 ? 8 : 4, kTileRows = 3;
 
 /// kWeights weight rows times kRows rows of x. All loops over `sums` are unrolled: one that is not
 /// would keep them in memory.

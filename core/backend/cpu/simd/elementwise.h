@@ -13,7 +13,7 @@ namespace hokku::cpu {
 namespace {
 
 HOKKU_INLINE float reciprocal_root(float x) {
-    return 1.0f / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
+    return 1.0f / __builtin_sqrtf(x);
 }
 
 void rms_norm(float* out, const float* x, const float* weight, size_t n, float eps) {

@@ -6,6 +6,8 @@
 #include "backend/cpu/avx512/floats.h"
 #elif defined(__AVX2__)
 #include "backend/cpu/avx2/floats.h"
+#elif defined(__aarch64__)
+#include "backend/cpu/neon/floats.h"
 #else
 #error "this file belongs to kernels built with instruction set flags"
 #endif
