@@ -25,10 +25,13 @@ target_compile_features(hokku_flags INTERFACE cxx_std_20)
 target_compile_options(hokku_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
     -Wold-style-cast -Wimplicit-fallthrough -fno-math-errno -ffp-contract=off
-    -fsigned-char  # as on x86-64; on ARM char is unsigned else
     # GCC 12 sees overlaps in "text" + std::string that are not there (GCC bugs 105329, 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<BOOL:${HOKKU_WARNINGS_AS_ERRORS}>:-Werror>)
+if(HOKKU_CPU_FAMILY STREQUAL "arm")
+    # char as on x86-64, and nothing of what compilers before GCC 10 passed otherwise.
+    target_compile_options(hokku_flags INTERFACE -fsigned-char $<$<CXX_COMPILER_ID:GNU>:-Wno-psabi>)
+endif()
 if(WIN32)
     target_compile_definitions(hokku_flags INTERFACE WIN32_LEAN_AND_MEAN NOMINMAX)
 endif()
