@@ -2,7 +2,9 @@
 // Prints, for each kernel table of this machine, how fast it multiplies with each weight type: one
 // row of x (decode) as bytes of weights a second, from memory and from the caches, and 512 rows
 // (prefill) as operations a second, each beside Q8_0, which is measured in turn with it.
-//   bench_types [--table NAME] [--rounds N] [TYPE...]     HOKKU_THREADS: number of threads
+//   bench_types [--table NAME] [--rounds N] [--vectors N] [--fine] [--cols N] [TYPE...]
+// --vectors N: so many rows of x instead of one (up to 8); --fine: their products are fine ones.
+// HOKKU_THREADS: number of threads.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 
 #include "backend/available_kernels.h"
 #include "backend/cpu/matmul.h"
+#include "backend/cpu/matmul_kernels.h"
 #include "backend/quant_blocks.h"
 #include "base/aligned_buffer.h"
 
@@ -25,7 +28,6 @@ using hokku::testing::GuardedMatrix;
 
 namespace {
 
-constexpr uint32_t kCols = 4096;                    // A multiple of every block size.
 constexpr size_t kMemoryBytes = size_t{160} << 20;  // More than the caches hold.
 constexpr size_t kCacheBytes = size_t{384} << 10;   // Of each thread: less than its L2 cache.
 constexpr uint32_t kGemmWeights = 1024, kGemmRows = 512;
@@ -41,8 +43,8 @@ ThreadTeam& team() {
 /// Rows of a type in `memory`: a few random ones again and again.
 class Weights {
   public:
-    Weights(TensorType type, AlignedBuffer& memory) {
-        const GuardedMatrix few(type, 64, kCols, BlockKind::plain, 1);
+    Weights(TensorType type, uint32_t cols, AlignedBuffer& memory) {
+        const GuardedMatrix few(type, 64, cols, BlockKind::plain, 1);
         weight_ = few.weight();
         weight_.data = memory.data();
         const size_t bytes = few.weight().row_bytes() * few.weight().rows;
@@ -65,12 +67,16 @@ class Weights {
 /// Products of one weight with random rows.
 class Product {
   public:
-    Product(const KernelTable& table, const WeightMatrix& weight, uint32_t num_rows)
+    Product(const KernelTable& table, const WeightMatrix& weight, uint32_t num_rows,
+            Precision precision = Precision::normal)
         : table_(&table),
           weight_(weight),
           num_rows_(num_rows),
-          scratch_(*MatmulScratch::create(
-              {.num_lanes = team().size(), .max_rows = num_rows, .max_in = weight.cols})),
+          precision_(precision),
+          scratch_(*MatmulScratch::create({.num_lanes = team().size(),
+                                           .max_rows = num_rows,
+                                           .max_in = weight.cols,
+                                           .max_fine_in = weight.cols})),
           x_(size_t{num_rows} * weight.cols),
           out_(size_t{num_rows} * weight.rows),
           target_{&weight_, nullptr, out_.data(), weight.rows} {
@@ -97,12 +103,14 @@ class Product {
   private:
     void run(const Lane& lane) {
         matmul(lane, *table_, scratch_,
-               {x_.data(), weight_.cols, num_rows_, num_rows_ == 1 ? 1u : 0u}, {&target_, 1});
+               {x_.data(), weight_.cols, num_rows_, num_rows_ <= kMaxGemvVectors ? num_rows_ : 0},
+               {&target_, 1}, precision_);
     }
 
     const KernelTable* table_;
     WeightMatrix weight_;
     uint32_t num_rows_;
+    Precision precision_;
     MatmulScratch scratch_;
     std::vector<float> x_, out_;
     MatmulTarget target_;
@@ -129,11 +137,20 @@ Rate measure(Product& product, double work, Product& q8, double q8_work, uint32_
     return {rate, rate / q8_rate};
 }
 
+struct Choice {
+    std::string table;
+    uint32_t rounds = 9, num_vectors = 1;
+    uint32_t cols = 4096;  ///< A multiple of every block size.
+    Precision precision = Precision::normal;
+    std::vector<std::string> types;
+};
+
 void print_row(const KernelTable& table, TensorType type, const Weights& weights,
-               const Weights& q8_weights, uint32_t rounds) {
+               const Weights& q8_weights, const Choice& choice) {
+    const uint32_t rounds = choice.rounds;
     const auto gemv = [&](size_t bytes) {
-        Product product(table, weights.of_bytes(bytes), 1);
-        Product q8(table, q8_weights.of_bytes(bytes), 1);
+        Product product(table, weights.of_bytes(bytes), choice.num_vectors, choice.precision);
+        Product q8(table, q8_weights.of_bytes(bytes), choice.num_vectors, choice.precision);
         const Rate rate = measure(product, product.bytes(), q8, q8.bytes(), rounds);
         return std::pair(rate, rate.per_second / product.bytes() * product.weights());
     };
@@ -151,16 +168,10 @@ void print_row(const KernelTable& table, TensorType type, const Weights& weights
     std::fflush(stdout);
 }
 
-struct Choice {
-    std::string table;
-    uint32_t rounds = 9;
-    std::vector<std::string> types;
-};
-
 void print_tables(const Choice& choice) {
     AlignedBuffer memory(kMemoryBytes), q8_memory(kMemoryBytes);
     if (!memory.data() || !q8_memory.data()) return fmt::print("no memory\n");
-    const Weights q8_weights(TensorType::q8_0, q8_memory);
+    const Weights q8_weights(TensorType::q8_0, choice.cols, q8_memory);
     for (const KernelTable* table : hokku::testing::available_tables()) {
         const std::string name = table->name;
         if (choice.table.empty() ? name == "reference" : name != choice.table) continue;
@@ -173,8 +184,9 @@ void print_tables(const Choice& choice) {
             if (!choice.types.empty() && std::find(choice.types.begin(), choice.types.end(),
                                                    type_name) == choice.types.end())
                 continue;
-            const Weights weights(type, memory);
-            print_row(*table, type, weights, q8_weights, choice.rounds);
+            if (choice.cols % traits_of(type).block_values != 0) continue;
+            const Weights weights(type, choice.cols, memory);
+            print_row(*table, type, weights, q8_weights, choice);
         }
     }
 }
@@ -189,6 +201,14 @@ int main(int argc, char** argv) {
             choice.table = argv[++i];
         } else if (argument == "--rounds" && i + 1 < argc) {
             choice.rounds = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
+        } else if (argument == "--vectors" && i + 1 < argc) {
+            choice.num_vectors = static_cast<uint32_t>(
+                std::clamp(std::atoi(argv[++i]), 1, static_cast<int>(kMaxGemvVectors)));
+        } else if (argument == "--cols" && i + 1 < argc) {
+            choice.cols =
+                static_cast<uint32_t>(std::clamp(std::atoi(argv[++i]) / 32 * 32, 32, 65536));
+        } else if (argument == "--fine") {
+            choice.precision = Precision::fine;
         } else {
             choice.types.push_back(argument);
         }

@@ -13,12 +13,13 @@ namespace hokku::cpu {
 namespace {
 
 GemvVector take_vector(BufferLayout& layout, size_t max_in) {
-    const size_t bytes = gemv_part_bytes(max_in), count = bytes / sizeof(float);
+    const size_t bytes = gemv_part_bytes(max_in);
     GemvVector vector;
-    vector.codes = layout.take<int8_t>(bytes);
-    vector.scales = layout.take<float>(count);
-    vector.starts = layout.take<int32_t>(count);
-    vector.sums = layout.take<float>(count);
+    vector.codes = layout.take<int8_t>(4 * bytes);
+    if (!vector.codes) return vector;
+    vector.scales = reinterpret_cast<float*>(vector.codes + bytes);
+    vector.starts = reinterpret_cast<int32_t*>(vector.codes + 2 * bytes);
+    vector.sums = reinterpret_cast<float*>(vector.codes + 3 * bytes);
     return vector;
 }
 

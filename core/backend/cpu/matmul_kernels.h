@@ -34,10 +34,10 @@ enum class VectorLayout : uint32_t {
     // avx512
     halves,
     halves_of_16,
-    pairs,
     super_pairs,
     super_linear,
     super_two,
+    super_nibbles,
     quads,
     // avx2
     blocks,
@@ -48,8 +48,9 @@ enum class VectorLayout : uint32_t {
 };
 
 /// A vector as int8 codes with one float32 scale for each 32 values. Every part has room for
-/// gemv_part_bytes(n) bytes and is aligned to 64. How a vector and its residual add up is the
-/// matter of the kernel set that makes and reads them.
+/// gemv_part_bytes(n) bytes and is aligned to 64; they follow each other in this order, and the
+/// kernel set that makes and reads them may use them as one piece that begins at `codes`. How a
+/// vector and its residual add up is its matter too.
 struct GemvVector {
     int8_t* codes = nullptr;    ///< In the order of the layout.
     float* scales = nullptr;    ///< As the layout says.

@@ -94,17 +94,32 @@ HOKKU_INLINE void store(void* p, __m128i x) {
     _mm_store_si128(static_cast<__m128i*>(p), x);
 }
 
+/// A step of a prepared vector: see kStepBytes128.
+struct StepPlace {
+    int8_t* codes;
+    int32_t* starts;
+    float *scales, *sums;
+};
+
+HOKKU_INLINE StepPlace step_place(const GemvVector& v, size_t step, size_t num_codes) {
+    int8_t* p = v.codes + step * (num_codes + 3 * 64);
+    return {p, reinterpret_cast<int32_t*>(p + num_codes),
+            reinterpret_cast<float*>(p + num_codes + 64),
+            reinterpret_cast<float*>(p + num_codes + 128)};
+}
+
 /// Halves: of each four blocks the first halves, then the second halves; scale, start and sum in
 /// four lanes per block.
 void store_halves(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
-    int8_t* codes = v.codes + b / 4 * 128 + b % 4 * 16;
-    store(codes, block.codes[0]);
-    store(codes + 64, block.codes[1]);
+    const StepPlace step = step_place(v, b / 4, 128);
+    const size_t place = b % 4;
+    store(step.codes + place * 16, block.codes[0]);
+    store(step.codes + place * 16 + 64, block.codes[1]);
     const __m128i whole_sums = _mm_add_epi32(block.whole_sums[0], block.whole_sums[1]);
     const __m128 scale = _mm_set1_ps(block.scale);
-    _mm_store_ps(v.scales + b * 4, scale);
-    store(v.starts + b * 4, _mm_mullo_epi32(whole_sums, _mm_set1_epi32(-zero_point)));
-    _mm_store_ps(v.sums + b * 4, _mm_mul_ps(scale, _mm_cvtepi32_ps(whole_sums)));
+    _mm_store_ps(step.scales + place * 4, scale);
+    store(step.starts + place * 4, _mm_mullo_epi32(whole_sums, _mm_set1_epi32(-zero_point)));
+    _mm_store_ps(step.sums + place * 4, _mm_mul_ps(scale, _mm_cvtepi32_ps(whole_sums)));
 }
 
 /// Halves of 16: as halves, but of each block the first halves of both 16 come first.
@@ -120,38 +135,28 @@ void store_halves_of_16(const GemvVector& v, size_t b, const Block& block, int32
     store_halves(v, b, moved, zero_point);
 }
 
-/// Pairs: codes in order; scale and start in eight lanes per block.
-void store_pairs(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+/// Super-blocks: of each eight blocks the first four of every 16 codes, then the second, third and
+/// fourth; 16 scales, starts and sums, one for each 16 codes. `lanes` says the order of the 16s.
+void store_super(const GemvVector& v, size_t b, const uint8_t (&lanes)[16], const Block& block,
+                 int32_t zero_point) {
+    const StepPlace step = step_place(v, b / 8, 256);
     for (size_t half = 0; half < 2; ++half) {
-        store(v.codes + b * 32 + half * 16, block.codes[half]);
-        _mm_store_ps(v.scales + b * 8 + half * 4, _mm_set1_ps(block.scale));
-        store(v.starts + b * 8 + half * 4,
-              _mm_mullo_epi32(block.whole_sums[half], _mm_set1_epi32(-zero_point)));
-    }
-}
-
-/// Super-pairs: of each eight blocks 0, 2, 1, 3, 4, 6, 5, 7; one scale and sum per block.
-void store_super_pairs(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
-    constexpr size_t kPlaces[8] = {0, 2, 1, 3, 4, 6, 5, 7};
-    int8_t* codes = v.codes + b / 8 * 256 + kPlaces[b % 8] * 32;
-    store(codes, block.codes[0]);
-    store(codes + 16, block.codes[1]);
-    const int32_t sum = sum_of(_mm_add_epi32(block.whole_sums[0], block.whole_sums[1]));
-    v.scales[b] = block.scale;
-    v.sums[b] = static_cast<float>(-zero_point * sum) * block.scale;
-}
-
-/// Super-linear: codes in order. Super-two: of each eight blocks 0, 4, 1, 5, 2, 6, 3, 7. Both: two
-/// scales and sums per block.
-void store_super_halves(const GemvVector& v, size_t b, size_t place, const Block& block,
-                        int32_t zero_point) {
-    for (size_t half = 0; half < 2; ++half) {
-        store(v.codes + b / 8 * 256 + place * 32 + half * 16, block.codes[half]);
+        const size_t lane = lanes[b % 8 * 2 + half];
+        alignas(16) int32_t fours[4];
+        store(fours, block.codes[half]);
+        for (size_t j = 0; j < 4; ++j) std::memcpy(step.codes + lane * 4 + 64 * j, &fours[j], 4);
         const int32_t sum = sum_of(block.whole_sums[half]);
-        v.scales[b * 2 + half] = block.scale;
-        v.sums[b * 2 + half] = static_cast<float>(-zero_point * sum) * block.scale;
+        step.scales[lane] = block.scale;
+        step.starts[lane] = -zero_point * sum;
+        step.sums[lane] = static_cast<float>(-sum) * block.scale;
     }
 }
+
+// Which lane the k-th 16 values of a super-block come to, by their place in its codes.
+constexpr uint8_t kSuperLinear[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+constexpr uint8_t kSuperTwo[16] = {0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15};
+constexpr uint8_t kSuperPairs[16] = {0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15};
+constexpr uint8_t kSuperNibbles[16] = {0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15};
 
 /// Quads: of each eight blocks the codes of values 4 i, then those of 4 i + 1, 4 i + 2, 4 i + 3;
 /// two scales and starts per block.
@@ -162,26 +167,42 @@ void store_quads(const GemvVector& v, size_t b, const Block& block, int32_t zero
     alignas(16) int64_t parts[4];
     store(parts, _mm_unpacklo_epi32(first, second));
     store(parts + 2, _mm_unpackhi_epi32(first, second));
-    int8_t* codes = v.codes + b / 8 * 256 + b % 8 * 8;
-    for (size_t s = 0; s < 4; ++s) std::memcpy(codes + 64 * s, parts + s, 8);
+    const StepPlace step = step_place(v, b / 8, 256);
+    for (size_t s = 0; s < 4; ++s) std::memcpy(step.codes + b % 8 * 8 + 64 * s, parts + s, 8);
     for (size_t half = 0; half < 2; ++half) {
-        v.scales[b * 2 + half] = block.scale;
-        v.starts[b * 2 + half] = -zero_point * sum_of(block.whole_sums[half]);
+        step.scales[b % 8 * 2 + half] = block.scale;
+        step.starts[b % 8 * 2 + half] = -zero_point * sum_of(block.whole_sums[half]);
     }
 }
 
-size_t lanes_of_256(VectorLayout layout) {
-    if (layout == VectorLayout::pairs) return 64;
-    return layout == VectorLayout::quads ? 16 : 32;
+bool has_steps_of_128(VectorLayout layout) {
+    return layout == VectorLayout::halves || layout == VectorLayout::halves_of_16;
 }
 
 /// Steps over the end of a row multiply by zeros.
 void clear_tail(const GemvVector& v, size_t n, VectorLayout layout) {
-    const size_t whole = n / 256, lanes = whole * lanes_of_256(layout);
-    std::memset(v.codes + whole * 256, 0, 256);
-    std::memset(v.scales + lanes, 0, 256);
-    std::memset(v.starts + lanes, 0, 256);
-    std::memset(v.sums + lanes, 0, 256);
+    if (has_steps_of_128(layout)) {
+        std::memset(v.codes + n / 128 * kStepBytes128, 0, kStepBytes128);
+    } else {
+        std::memset(v.codes + n / 256 * kStepBytes256, 0, kStepBytes256);
+    }
+}
+
+/// Makes 16-bit codes of those of a vector and of its rest: the vector's are those of even places,
+/// those of odd places take the rest's place.
+void join_fine_codes(const GemvVector& v, const GemvVector& rest, size_t n, VectorLayout layout) {
+    const size_t num_codes = has_steps_of_128(layout) ? 128 : 256;
+    for (size_t step = 0; step * num_codes < n; ++step) {
+        int8_t *p = step_place(v, step, num_codes).codes,
+               *q = step_place(rest, step, num_codes).codes;
+        for (size_t i = 0; i < num_codes; i += 64) {
+            const __m512i codes = _mm512_load_si512(p + i), small = _mm512_load_si512(q + i);
+            const __m512i small_even = _mm512_srai_epi16(_mm512_slli_epi16(small, 8), 8);
+            const __m512i odd = _mm512_and_si512(codes, _mm512_set1_epi16(-256));
+            _mm512_store_si512(p + i, _mm512_add_epi16(_mm512_slli_epi16(codes, 8), small_even));
+            _mm512_store_si512(q + i, _mm512_add_epi16(odd, _mm512_srai_epi16(small, 8)));
+        }
+    }
 }
 
 void store_block(const GemvVector& v, size_t b, VectorLayout layout, const Block& block,
@@ -193,14 +214,14 @@ void store_block(const GemvVector& v, size_t b, VectorLayout layout, const Block
             return store_halves(v, b, block, zero_point);
         case VectorLayout::halves_of_16:
             return store_halves_of_16(v, b, block, zero_point);
-        case VectorLayout::pairs:
-            return store_pairs(v, b, block, zero_point);
         case VectorLayout::super_pairs:
-            return store_super_pairs(v, b, block, zero_point);
+            return store_super(v, b, kSuperPairs, block, zero_point);
         case VectorLayout::super_linear:
-            return store_super_halves(v, b, b % 8, block, zero_point);
+            return store_super(v, b, kSuperLinear, block, zero_point);
         case VectorLayout::super_two:
-            return store_super_halves(v, b, b % 4 * 2 + b % 8 / 4, block, zero_point);
+            return store_super(v, b, kSuperTwo, block, zero_point);
+        case VectorLayout::super_nibbles:
+            return store_super(v, b, kSuperNibbles, block, zero_point);
         case VectorLayout::quads:
             return store_quads(v, b, block, zero_point);
     }
@@ -222,6 +243,7 @@ void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_
         store_block(v, block, layout, fine.main, zero_point);
         store_block(*residual, block, layout, fine.rest, zero_point);
     }
+    if (residual) join_fine_codes(v, *residual, n, layout);
 }
 
 /// Codes of row t of the tile: groups of four values lie `tile` groups apart.

@@ -12,18 +12,13 @@ namespace hokku::cpu {
 namespace {
 
 constexpr uint32_t kStreams = 4;
-/// Streams whose unpacked weights are kept in registers at a time for several vectors.
-constexpr uint32_t kPair = 2;
 /// Several vectors keep the core so busy that its own reads ahead do not suffice: without asking
 /// ahead a step with four takes half as long again (Zen 5, 2026-11; 1 to 4 KiB are alike).
 constexpr size_t kBytesAhead = 2048;
 
 template <bool kFine>
 HOKKU_INLINE StepVector<kFine> step_vector(const GemvCall& call, uint32_t index) {
-    const GemvVector& v = call.vectors[index];
-    StepVector<kFine> own{v.codes, nullptr, v.starts, v.scales, v.sums};
-    if (kFine) own.rest_codes = call.residuals[index].codes;
-    return own;
+    return {call.vectors[index].codes, kFine ? call.residuals[index].codes : nullptr};
 }
 
 template <int kBytes>
@@ -32,71 +27,89 @@ HOKKU_INLINE void prefetch(const uint8_t* p) {
         _mm_prefetch(reinterpret_cast<const char*>(p + line), _MM_HINT_T0);
 }
 
+/// Keeps what is loaded in registers: compilers like to load it again for each use, and loads are
+/// as scarce as products.
+template <size_t kCodes, bool kFine>
+HOKKU_INLINE void keep_in_registers(StepValues<kCodes, kFine>& values) {
+    for (__m512i& codes : values.codes) __asm__("" : "+v"(codes));
+    __asm__("" : "+v"(values.start), "+v"(values.scales));
+}
+
 /// Dot products of kCount rows that lie stream_bytes apart with kVectors vectors, as 16 partial
-/// sums each.
-template <class Step, bool kFine, uint32_t kVectors, uint32_t kCount>
+/// sums each. Two streams share what is loaded of several vectors.
+template <class Type, bool kFine, uint32_t kVectors, uint32_t kCount>
 HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t* first,
                            size_t stream_bytes, __m512 (&sums)[kVectors][kCount]) {
-    const size_t num_full = call.n / Step::kValues, rest = call.n % Step::kValues;
+    constexpr size_t kCodes = Type::kValues / 64;
+    constexpr uint32_t kTogether = kVectors > 1 && kCount > 1 ? 2 : 1;
+    const size_t num_full = call.n / Type::kValues, rest = call.n % Type::kValues;
     StepVector<kFine> v[kVectors];
     for (uint32_t i = 0; i < kVectors; ++i) {
         v[i] = step_vector<kFine>(call, vector + i);
         for (__m512& sum : sums[i]) sum = _mm512_setzero_ps();
     }
-    const auto run_steps = [&](size_t step, __mmask16 lanes) HOKKU_LAMBDA {
-        constexpr uint32_t kTogether = kCount < kPair ? kCount : kPair;
+    const auto run_step = [&](size_t step, __mmask16 lanes) HOKKU_LAMBDA {
 #pragma GCC unroll 4
         for (uint32_t pair = 0; pair < kCount; pair += kTogether) {
-            size_t own_step = step;
-            if (kVectors > 1) {
-                __asm__("" : "+r"(own_step));  // The vectors are read again for each pair.
-                for (uint32_t s = pair; s < pair + kTogether; ++s)
-                    prefetch<Step::kBytes>(first + s * stream_bytes + kBytesAhead);
+            decltype(weights_for<kFine>(Weights<kCodes>())) weights[kTogether];
+            for (uint32_t s = 0; s < kTogether; ++s) {
+                const uint8_t* p = first + (pair + s) * stream_bytes;
+                if (kVectors > 1) prefetch<Type::kBytes>(p + kBytesAhead);
+                weights[s] = weights_for<kFine>(Type::unpack(p, lanes));
             }
 #pragma GCC unroll 4
             for (uint32_t i = 0; i < kVectors; ++i) {
-#pragma GCC unroll 4
-                for (uint32_t s = pair; s < pair + kTogether; ++s)
-                    sums[i][s] =
-                        Step::run(sums[i][s], first + s * stream_bytes, v[i], own_step, lanes);
+                auto values = load_values<kCodes, Type::kHasMins>(v[i], step);
+                if constexpr (kVectors > 1) keep_in_registers(values);
+                for (uint32_t s = 0; s < kTogether; ++s) {
+                    __m512& sum = sums[i][pair + s];
+                    sum = add_products<Type::kHasMins>(sum, weights[s], values);
+                }
             }
         }
     };
-    for (size_t step = 0; step < num_full; ++step, first += Step::kBytes) run_steps(step, 0xffff);
-    if (Step::kMaskLanes > 0 && rest > 0)
-        run_steps(num_full, first_lanes(rest / 32 * Step::kMaskLanes));
+    for (size_t step = 0; step < num_full; ++step, first += Type::kBytes) run_step(step, 0xffff);
+    if (Type::kMaskLanes > 0 && rest > 0)
+        run_step(num_full, first_lanes(rest / 32 * Type::kMaskLanes));
 }
 
 /// Row `row` of each stream with vectors from `vector` on.
-template <class Step, bool kFine, uint32_t kVectors>
+template <class Type, bool kFine, uint32_t kVectors>
 void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t stream_rows) {
-    __m512 sums[kVectors][kStreams];
-    run_rows<Step, kFine>(call, vector, call.weights + row * call.row_stride,
-                          stream_rows * call.row_stride, sums);
-    for (uint32_t i = 0; i < kVectors; ++i) {
-        alignas(16) float dots[kStreams];
-        _mm_store_ps(dots, sum4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]));
-        float* out = call.out + (vector + i) * call.out_stride + row;
-        for (uint32_t s = 0; s < kStreams; ++s) out[s * stream_rows] = dots[s];
+    // The sums of two streams and four vectors fit in registers besides the rest.
+    constexpr uint32_t kCount = kVectors > 2 ? 2 : kStreams;
+    const size_t stream_bytes = stream_rows * call.row_stride;
+    const uint8_t* weights = call.weights + row * call.row_stride;
+    for (uint32_t first = 0; first < kStreams; first += kCount) {
+        __m512 sums[kVectors][kCount];
+        run_rows<Type, kFine>(call, vector, weights + first * stream_bytes, stream_bytes, sums);
+        for (uint32_t i = 0; i < kVectors; ++i) {
+            const __m512 zero = _mm512_setzero_ps();
+            alignas(16) float dots[kStreams];
+            _mm_store_ps(dots, sum4(sums[i][0], sums[i][1], kCount > 2 ? sums[i][2] : zero,
+                                    kCount > 2 ? sums[i][3] : zero));
+            float* out = call.out + (vector + i) * call.out_stride + row + first * stream_rows;
+            for (uint32_t s = 0; s < kCount; ++s) out[s * stream_rows] = dots[s];
+        }
     }
 }
 
-template <class Step, bool kFine>
+template <class Type, bool kFine>
 void gemv_rows(const GemvCall& call) {
     const uint32_t stream_rows = call.num_rows / kStreams;
     for (uint32_t row = 0; row < stream_rows; ++row) {
         // For all vectors at once the registers do not suffice; the row stays in the L1 cache.
         uint32_t vector = 0;
         for (; vector + 4 <= call.num_vectors; vector += 4)
-            gemv_streams<Step, kFine, 4>(call, vector, row, stream_rows);
+            gemv_streams<Type, kFine, 4>(call, vector, row, stream_rows);
         for (; vector + 2 <= call.num_vectors; vector += 2)
-            gemv_streams<Step, kFine, 2>(call, vector, row, stream_rows);
-        if (vector < call.num_vectors) gemv_streams<Step, kFine, 1>(call, vector, row, stream_rows);
+            gemv_streams<Type, kFine, 2>(call, vector, row, stream_rows);
+        if (vector < call.num_vectors) gemv_streams<Type, kFine, 1>(call, vector, row, stream_rows);
     }
     for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
         for (uint32_t vector = 0; vector < call.num_vectors; ++vector) {
             __m512 sums[1][1];
-            run_rows<Step, kFine>(call, vector, call.weights + row * call.row_stride, 0, sums);
+            run_rows<Type, kFine>(call, vector, call.weights + row * call.row_stride, 0, sums);
             const __m512 zero = _mm512_setzero_ps();  // Same order of addition as with streams.
             call.out[vector * call.out_stride + row] =
                 _mm_cvtss_f32(sum4(sums[0][0], zero, zero, zero));
@@ -104,14 +117,14 @@ void gemv_rows(const GemvCall& call) {
     }
 }
 
-template <class Step>
+template <class Type>
 void gemv(const GemvCall& call) {
-    call.residuals ? gemv_rows<Step, true>(call) : gemv_rows<Step, false>(call);
+    call.residuals ? gemv_rows<Type, true>(call) : gemv_rows<Type, false>(call);
 }
 
-template <class Step>
+template <class Type>
 constexpr GemvKernel make_kernel() {
-    return {.run = gemv<Step>, .layout = Step::kLayout, .zero_point = Step::kZeroPoint};
+    return {.run = gemv<Type>, .layout = Type::kLayout, .zero_point = Type::kZeroPoint};
 }
 
 // --- Weights stored as floats: the vector stays float32 ------------------------------------------

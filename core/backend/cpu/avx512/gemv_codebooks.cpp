@@ -15,49 +15,11 @@ namespace {
 
 constexpr uint32_t kStreams = 4;
 
-template <class Type, class V>
-HOKKU_INLINE __m512 add_block(__m512 sum, const Quads& block, const V& v, size_t step) {
-    const __m512i start = _mm512_load_si512(v.starts + step * 16);
-    __m512i dots = V::kIsFine ? _mm512_setzero_si512() : start;
-    for (size_t s = 0; s < 4; ++s) dots = dot(dots, block.codes[s], v.codes + step * 256 + 64 * s);
-    if constexpr (V::kIsFine) {
-        dots = _mm512_add_epi32(_mm512_slli_epi32(dots, kFineBits), start);
-        for (size_t s = 0; s < 4; ++s)
-            dots = dot(dots, block.codes[s], v.rest_codes + step * 256 + 64 * s);
-    }
-    const __m512 scales = _mm512_mul_ps(block.scales, _mm512_load_ps(v.scales + step * 16));
-    return add_products(sum, dots, scales);
-}
-
-template <class Type, class V>
-HOKKU_INLINE __m512 add_block(__m512 sum, const Halves& block, const V& v, size_t step) {
-    return finish_halves(sum, block.low, block.high, block.scales, v, step);
-}
-
-template <class Type, class V>
-HOKKU_INLINE __m512 add_block(__m512 sum, const Ternary& block, const V& v, size_t step) {
-    sum = _mm512_fmadd_ps(block.scale, _mm512_load_ps(v.sums + step * 16), sum);
-    return Type::kLayout == VectorLayout::super_two
-               ? finish_super_two(sum, block.codes, block.scale, v, step)
-               : finish_super_linear(sum, block.codes, block.scale, v, step);
-}
-
 /// Whether a type has a table for look_up_words.
 template <class Type>
 concept HasTable = requires {
     Type::kTable;
 };
-
-template <class Type>
-struct BlockOfType {
-    using type = decltype(Type::unpack(nullptr, 0));
-};
-template <HasTable Type>
-struct BlockOfType<Type> {
-    using type = Quads;
-};
-template <class Type>
-using BlockOf = typename BlockOfType<Type>::type;
 
 /// Streams whose blocks are unpacked together.
 template <class Type>
@@ -80,8 +42,7 @@ HOKKU_INLINE void unpack_blocks(const uint8_t* first, size_t stream_bytes, __mma
 
 template <bool kFine>
 HOKKU_INLINE StepVector<kFine> vector_of(const GemvCall& call, uint32_t index) {
-    const GemvVector& v = call.vectors[index];
-    return {v.codes, kFine ? call.residuals[index].codes : nullptr, v.starts, v.scales, v.sums};
+    return {call.vectors[index].codes, kFine ? call.residuals[index].codes : nullptr};
 }
 
 /// Dot products of kCount rows that lie stream_bytes apart with `num_vectors` vectors, as 16
@@ -96,13 +57,14 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uin
         constexpr uint32_t kGroup = std::min(kCount, kTogether<Type>);
 #pragma GCC unroll 4
         for (uint32_t group = 0; group < kCount; group += kGroup) {
-            BlockOf<Type> blocks[kGroup];
+            Weights<Type::kValues / 64> blocks[kGroup];
             unpack_blocks<Type>(first + group * stream_bytes, stream_bytes, lanes, blocks);
             for (uint32_t i = 0; i < num_vectors; ++i) {
                 const StepVector<kFine> v = vector_of<kFine>(call, i);
+                const auto values = load_values<Type::kValues / 64, false>(v, step);
                 for (uint32_t s = 0; s < kGroup; ++s) {
                     __m512& sum = sums[i][group + s];
-                    sum = add_block<Type>(sum, blocks[s], v, step);
+                    sum = add_products<false>(sum, weights_for<kFine>(blocks[s]), values);
                 }
             }
         }
@@ -163,18 +125,18 @@ void fill_avx512_gemv_codebooks(MatmulKernels& table) {
     const auto set = [&table](TensorType type, GemvKernel kernel) {
         table.gemv[static_cast<uint32_t>(type)] = kernel;
     };
-    set(TensorType::iq1_m, make_kernel<UnpackIq1M>());
-    set(TensorType::iq1_s, make_kernel<UnpackIq1S>());
-    set(TensorType::iq2_s, make_kernel<UnpackIq2S>());
-    set(TensorType::iq2_xs, make_kernel<UnpackIq2Xs>());
-    set(TensorType::iq2_xxs, make_kernel<UnpackIq2Xxs>());
-    set(TensorType::iq3_s, make_kernel<UnpackIq3S>());
-    set(TensorType::iq3_xxs, make_kernel<UnpackIq3Xxs>());
-    set(TensorType::nvfp4, make_kernel<UnpackNvfp4>());
-    set(TensorType::q1_0, make_kernel<UnpackQ1_0>());
-    set(TensorType::q2_0, make_kernel<UnpackQ2_0>());
-    set(TensorType::tq1_0, make_kernel<UnpackTq1_0>());
-    set(TensorType::tq2_0, make_kernel<UnpackTq2_0>());
+    set(TensorType::iq1_m, make_kernel<StepIq1M>());
+    set(TensorType::iq1_s, make_kernel<StepIq1S>());
+    set(TensorType::iq2_s, make_kernel<StepIq2S>());
+    set(TensorType::iq2_xs, make_kernel<StepIq2Xs>());
+    set(TensorType::iq2_xxs, make_kernel<StepIq2Xxs>());
+    set(TensorType::iq3_s, make_kernel<StepIq3S>());
+    set(TensorType::iq3_xxs, make_kernel<StepIq3Xxs>());
+    set(TensorType::nvfp4, make_kernel<StepNvfp4>());
+    set(TensorType::q1_0, make_kernel<StepQ1_0>());
+    set(TensorType::q2_0, make_kernel<StepQ2_0>());
+    set(TensorType::tq1_0, make_kernel<StepTq1_0>());
+    set(TensorType::tq2_0, make_kernel<StepTq2_0>());
 }
 
 }  // namespace hokku::cpu

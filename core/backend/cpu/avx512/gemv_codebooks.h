@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unpacks super-blocks of the types whose codes are points of a codebook, ternary or binary: one
+// Steps super-blocks of the types whose codes are points of a codebook, ternary or binary: one
 // struct per type. Layouts as in backend/dequantize_codebooks.h. Internal linkage on purpose.
 #pragma once
 
@@ -10,11 +10,8 @@ namespace hokku::cpu {
 namespace {
 
 /// 256 values: byte i of register s is the code of value 4 i + s, so that each 32-bit lane holds 16
-/// values in a row (layout quads); a scale for each lane.
-struct Quads {
-    __m512i codes[4];
-    __m512 scales;
-};
+/// values in a row (layout quads).
+using Quads = Weights<4>;
 
 /// Tables by bytes: entry i of the codebooks of IQ3 is four values.
 struct ByteTables {
@@ -119,15 +116,6 @@ HOKKU_INLINE __m512 scales_of(__m512i n, float factor, const uint8_t* d) {
     return _mm512_mul_ps(_mm512_fmadd_ps(_mm512_cvtepi32_ps(n), f, half), splat_half(d));
 }
 
-/// The four fields of every byte.
-HOKKU_INLINE void two_bit_fields(__m512i x, __m512i (&fields)[4]) {
-    const __m512i bits = _mm512_set1_epi8(3);
-    fields[0] = _mm512_and_si512(x, bits);
-    fields[1] = _mm512_and_si512(_mm512_srli_epi16(x, 2), bits);
-    fields[2] = _mm512_and_si512(_mm512_srli_epi16(x, 4), bits);
-    fields[3] = _mm512_and_si512(_mm512_srli_epi16(x, 6), bits);
-}
-
 // ---- IQ2: points of eight values, two bits each ------------------------------------------------
 
 HOKKU_INLINE Quads quads_of_iq2(__m512i points, __m512i signs_twice, __m512 scales) {
@@ -143,9 +131,7 @@ HOKKU_INLINE Quads quads_of_iq2(__m512i points, __m512i signs_twice, __m512 scal
 
 // Types whose points are words of a table: index() gives the places in it, finish() the rest.
 
-struct UnpackIq2Xxs {
-    static constexpr int kValues = 256, kBytes = 66, kMaskLanes = 0, kZeroPoint = 64;
-    static constexpr VectorLayout kLayout = VectorLayout::quads;
+struct StepIq2Xxs : SuperBlock<66, VectorLayout::quads, 64> {
     static constexpr const auto& kTable = tables.iq2_xxs;
     HOKKU_INLINE static __m512i index(const uint8_t* p) {
         // Of each eight bytes the first four, as words.
@@ -165,9 +151,7 @@ struct UnpackIq2Xxs {
     }
 };
 
-struct UnpackIq2Xs {
-    static constexpr int kValues = 256, kBytes = 74, kMaskLanes = 0, kZeroPoint = 64;
-    static constexpr VectorLayout kLayout = VectorLayout::quads;
+struct StepIq2Xs : SuperBlock<74, VectorLayout::quads, 64> {
     static constexpr const auto& kTable = tables.iq2_xs;
     HOKKU_INLINE static __m512i index(const uint8_t* p) { return load_bytes(p + 2); }
     HOKKU_INLINE static Quads finish(const uint8_t* p, __m512i points) {
@@ -180,9 +164,7 @@ struct UnpackIq2Xs {
     }
 };
 
-struct UnpackIq2S {
-    static constexpr int kValues = 256, kBytes = 82, kMaskLanes = 0, kZeroPoint = 64;
-    static constexpr VectorLayout kLayout = VectorLayout::quads;
+struct StepIq2S : SuperBlock<82, VectorLayout::quads, 64> {
     static constexpr const auto& kTable = tables.iq2_s;
     HOKKU_INLINE static __m512i index(const uint8_t* p) {
         // The byte of two upper bits for each of four codes in the upper half of their words.
@@ -200,9 +182,7 @@ struct UnpackIq2S {
 
 // ---- IQ3: points of four values ----------------------------------------------------------------
 
-struct UnpackIq3Xxs {
-    static constexpr int kValues = 256, kBytes = 98, kMaskLanes = 0, kZeroPoint = 64;
-    static constexpr VectorLayout kLayout = VectorLayout::quads;
+struct StepIq3Xxs : SuperBlock<98, VectorLayout::quads, 64> {
     HOKKU_INLINE static Quads unpack(const uint8_t* p, __mmask16) {
         const __m512i index = load_bytes(p + 2);
         const __m512i words = _mm512_cvtepu32_epi64(load_bytes32(p + 66));
@@ -218,9 +198,7 @@ struct UnpackIq3Xxs {
     }
 };
 
-struct UnpackIq3S {
-    static constexpr int kValues = 256, kBytes = 110, kMaskLanes = 0, kZeroPoint = 64;
-    static constexpr VectorLayout kLayout = VectorLayout::quads;
+struct StepIq3S : SuperBlock<110, VectorLayout::quads, 64> {
     /// 64 + 2 code + 1, with the code's bits at 1..3.
     HOKKU_INLINE static __m512i magnitudes(__m512i moved_codes) {
         return or_and(_mm512_set1_epi8(65), moved_codes, _mm512_set1_epi8(14));
@@ -269,9 +247,7 @@ HOKKU_INLINE __m512i odd_of_three_bits(__m512i x) {
     return or_and(_mm512_set1_epi32(1), _mm512_add_epi32(x, x), _mm512_set1_epi32(14));
 }
 
-struct UnpackIq1S {
-    static constexpr int kValues = 256, kBytes = 50, kMaskLanes = 0, kZeroPoint = 9;
-    static constexpr VectorLayout kLayout = VectorLayout::quads;
+struct StepIq1S : SuperBlock<50, VectorLayout::quads, 9> {
     static constexpr const auto& kTable = tables.iq1_s;
     /// Each word for its four codes.
     HOKKU_INLINE static __m512i words(const uint8_t* p) {
@@ -293,9 +269,7 @@ struct UnpackIq1S {
     }
 };
 
-struct UnpackIq1M {
-    static constexpr int kValues = 256, kBytes = 56, kMaskLanes = 0, kZeroPoint = 9;
-    static constexpr VectorLayout kLayout = VectorLayout::quads;
+struct StepIq1M : SuperBlock<56, VectorLayout::quads, 9> {
     static constexpr const auto& kTable = tables.iq1_s;
     /// The nibble of each code from the eighth bit of its word on.
     HOKKU_INLINE static __m512i nibbles(const uint8_t* p) {
@@ -323,9 +297,10 @@ struct UnpackIq1M {
 // ---- two bits and one bit a value --------------------------------------------------------------
 
 /// Four blocks.
-struct UnpackQ2_0 {
+struct StepQ2_0 {
     static constexpr int kValues = 256, kBytes = 72, kMaskLanes = 2, kZeroPoint = 1;
     static constexpr VectorLayout kLayout = VectorLayout::quads;
+    static constexpr bool kHasMins = false;
     HOKKU_INLINE static Quads unpack(const uint8_t* p, __mmask16 lanes) {
         Quads quads;
         two_bit_fields(gather_codes<18, 2>(p), quads.codes);
@@ -335,9 +310,10 @@ struct UnpackQ2_0 {
 };
 
 /// Two blocks; codes 0 and 2.
-struct UnpackQ1_0 {
+struct StepQ1_0 {
     static constexpr int kValues = 256, kBytes = 36, kMaskLanes = 2, kZeroPoint = 1;
     static constexpr VectorLayout kLayout = VectorLayout::quads;
+    static constexpr bool kHasMins = false;
     HOKKU_INLINE static Quads unpack(const uint8_t* p, __mmask16 lanes) {
         const __m512i bytes = repeat_bytes<2>(
             _mm512_castsi256_si512(_mm256_set_m128i(load_bytes16(p + 20), load_bytes16(p + 2))));
@@ -350,22 +326,15 @@ struct UnpackQ1_0 {
     }
 };
 
-// ---- ternary: 16 scales as in Q3_K --------------------------------------------------------------
+// ---- ternary -----------------------------------------------------------------------------------
 
-/// 256 values in the order of their layout; one factor.
-struct Ternary {
-    __m512i codes[4];
-    __m512 scale;
-};
-
-struct UnpackTq2_0 {
-    static constexpr int kValues = 256, kBytes = 66, kMaskLanes = 0, kZeroPoint = 1;
-    static constexpr VectorLayout kLayout = VectorLayout::super_two;
-    HOKKU_INLINE static Ternary unpack(const uint8_t* p, __mmask16) {
-        Ternary block;
-        two_bit_fields(load_bytes(p), block.codes);
-        block.scale = splat_half(p + 64);
-        return block;
+struct StepTq2_0 : SuperBlock<66, VectorLayout::super_two, 1> {
+    HOKKU_INLINE static Weights<4> unpack(const uint8_t* p, __mmask16) {
+        Weights<4> w;
+        two_bit_fields(load_bytes(p), w.codes);
+        gather_lanes(w.codes);
+        w.scales = splat_half(p + 64);
+        return w;
     }
 };
 
@@ -383,40 +352,36 @@ HOKKU_INLINE __m512i powers_of_three(__m128i a, __m128i b, __m128i c, __m128i d)
     return join(_mm256_set_m128i(b, a), _mm256_set_m128i(d, c));
 }
 
-struct UnpackTq1_0 {
-    static constexpr int kValues = 256, kBytes = 54, kMaskLanes = 0, kZeroPoint = 1;
-    static constexpr VectorLayout kLayout = VectorLayout::super_linear;
-    HOKKU_INLINE static Ternary unpack(const uint8_t* p, __mmask16) {
+struct StepTq1_0 : SuperBlock<54, VectorLayout::super_linear, 1> {
+    HOKKU_INLINE static Weights<4> unpack(const uint8_t* p, __mmask16) {
         const __m128i one = _mm_set1_epi16(1), three = _mm_set1_epi16(3), nine = _mm_set1_epi16(9);
         const __m128i third = _mm_set1_epi16(27), fourth = _mm_set1_epi16(81);
         const __m256i front = load_bytes32(p);
         const __m128i back = load_bytes16(p + 32);
         const __m128i last = _mm_set1_epi32(static_cast<int>(load_word(p + 48)));
         const __m512i twice = join(front, front);
-        return {{ternary_digits(twice, powers_of_three(one, one, three, three)),
-                 ternary_digits(twice, powers_of_three(nine, nine, third, third)),
-                 ternary_digits(join(front, _mm256_set_m128i(back, back)),
-                                powers_of_three(fourth, fourth, one, three)),
-                 ternary_digits(join(_mm256_set_m128i(back, back), _mm256_set_m128i(last, back)),
-                                powers_of_three(nine, third, fourth,
-                                                _mm_setr_epi16(1, 1, 3, 3, 9, 9, 27, 27)))},
-                splat_half(p + 52)};
+        Weights<4> w{
+            {ternary_digits(twice, powers_of_three(one, one, three, three)),
+             ternary_digits(twice, powers_of_three(nine, nine, third, third)),
+             ternary_digits(join(front, _mm256_set_m128i(back, back)),
+                            powers_of_three(fourth, fourth, one, three)),
+             ternary_digits(
+                 join(_mm256_set_m128i(back, back), _mm256_set_m128i(last, back)),
+                 powers_of_three(nine, third, fourth, _mm_setr_epi16(1, 1, 3, 3, 9, 9, 27, 27)))},
+            splat_half(p + 52)};
+        gather_lanes(w.codes);
+        return w;
     }
 };
 
 // ---- NVFP4 -------------------------------------------------------------------------------------
 
-/// 128 values, a scale for each 16.
-struct Halves {
-    __m512i low, high;
-    __m512 scales;
-};
-
 /// Two blocks.
-struct UnpackNvfp4 {
+struct StepNvfp4 {
     static constexpr int kValues = 128, kBytes = 72, kMaskLanes = 4, kZeroPoint = 128;
     static constexpr VectorLayout kLayout = VectorLayout::halves_of_16;
-    HOKKU_INLINE static Halves unpack(const uint8_t* p, __mmask16 lanes) {
+    static constexpr bool kHasMins = false;
+    HOKKU_INLINE static Weights<2> unpack(const uint8_t* p, __mmask16 lanes) {
         const __m512i x = join(load_bytes32(p + 4), load_bytes32(p + 40));
         const __m128i bytes = _mm_cvtsi64_si128(
             static_cast<int64_t>(load_word(p) | uint64_t{load_word(p + 36)} << 32));
@@ -426,7 +391,7 @@ struct UnpackNvfp4 {
         const __mmask16 is_number = _mm256_cmpneq_epi16_mask(codes, _mm256_set1_epi16(0x7f));
         const __m512 scales = _mm512_maskz_cvtph_ps(static_cast<__mmask16>(is_number & lanes),
                                                     _mm256_slli_epi16(codes, 7));
-        return {fp4_steps(low_nibbles(x)), fp4_steps(high_nibbles(x)),
+        return {{fp4_steps(low_nibbles(x)), fp4_steps(high_nibbles(x))},
                 _mm512_mul_ps(scales, _mm512_set1_ps(128.0f))};
     }
 };

@@ -16,6 +16,10 @@ namespace {
 /// 2^kFineBits times as fine, half a step making the full range of int8.
 constexpr int kFineBits = 8;
 
+/// What a step takes of a prepared vector lies together: its codes, then 16 starts, 16 scales and
+/// 16 sums. Of a step of 128 values, and of 256:
+constexpr size_t kStepBytes128 = 128 + 3 * 64, kStepBytes256 = 256 + 3 * 64;
+
 HOKKU_INLINE __m512i load_bytes(const void* p) {
     return _mm512_loadu_si512(p);
 }
