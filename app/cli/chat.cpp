@@ -317,6 +317,7 @@ void add_chat(CLI::App& app, Action& chosen) {
     command->add_option("--first", options->first, "Answer this message first")->type_name("TEXT");
     add_thought_budget(command, options->thought_budget);
     add_prompt_lookup(command, options->prompt_lookup);
+    add_draft_options(command, options->model);
     command
         ->add_option("-n,--max-tokens", options->max_tokens,
                      "Most tokens of an answer; 0: until the context is full")

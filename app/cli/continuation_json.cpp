@@ -59,7 +59,8 @@ Json continuation_json(const Continuation& continuation, const Tokenizer* tokeni
                      {"cached_tokens", stats.cached_tokens},
                      {"generated_tokens", stats.generated_tokens},
                      {"guessed_tokens", stats.guessed_tokens},
-                     {"right_guesses", stats.right_guesses}};
+                     {"right_guesses", stats.right_guesses},
+                     {"drafted_tokens", stats.drafted_tokens}};
     return json;
 }
 

@@ -128,6 +128,25 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");
 }
 
+void add_draft_options(CLI::App* command, ModelOptions& options) {
+    CLI::Option* const draft =
+        command
+            ->add_option("--draft-model", options.draft_model,
+                         "A small model with the same tokens that guesses ahead; the answer is the "
+                         "same, sooner where it guesses well")
+            ->type_name("MODEL");
+    CLI::Option* const most = command
+                                  ->add_option("--draft-max", options.draft_max,
+                                               "Tokens that it guesses at once, at most")
+                                  ->type_name("N")
+                                  ->capture_default_str()
+                                  ->transform(is_whole(1, 7));
+    command->parse_complete_callback([draft, most] {
+        if (most->count() > 0 && draft->count() == 0)
+            throw CLI::ValidationError("--draft-max is for --draft-model");
+    });
+}
+
 void add_overflow_option(CLI::App* command, Overflow& overflow) {
     static const std::map<std::string, Overflow> kNames = {
         {"stop", Overflow::stop},
@@ -164,6 +183,12 @@ Result<std::filesystem::path> find_model(const std::string& name_or_path) {
 Result<LoadedModel> load_model(const ModelOptions& options) {
     Result<std::filesystem::path> path = find_model(options.model);
     if (!path) return path.error();
+    std::filesystem::path draft;
+    if (!options.draft_model.empty()) {
+        Result<std::filesystem::path> found = find_model(options.draft_model);
+        if (!found) return found.error();
+        draft = std::move(*found);
+    }
     LoadedModel loaded;
     loaded.interrupts = std::make_unique<Interrupts>();
     Result<std::unique_ptr<Engine>> engine = Engine::create();
@@ -179,6 +204,8 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
                                                   .gpu_layers = options.gpu_layers,
                                                   .exact = options.exact,
                                                   .use_mapping = !options.read,
+                                                  .draft_model = std::move(draft),
+                                                  .max_draft_tokens = options.draft_max,
                                                   .max_sequences = options.max_sequences});
     loaded.interrupts->on_interrupt(nullptr);
     if (!info) return info.error();

@@ -26,6 +26,8 @@ struct ModelOptions {
     std::optional<uint32_t> context_tokens;
     std::optional<KvType> kv_type;  ///< Absent: as the device has it best.
     uint32_t max_sequences = 1;     ///< Not an option: commands say how many they run together.
+    std::string draft_model;        ///< Empty: none.
+    uint32_t draft_max = 7;
     std::string device = "auto";
     std::optional<uint32_t> gpu_layers;  ///< Absent: as many as fit.
     bool exact = false, read = false;
@@ -33,6 +35,9 @@ struct ModelOptions {
 
 /// Declares -m, --device, -t, -c, --kv-type, --exact and --no-mmap.
 void add_model_options(CLI::App* command, ModelOptions& options);
+
+/// Declares --draft-model and --draft-max.
+void add_draft_options(CLI::App* command, ModelOptions& options);
 
 /// Declares --overflow.
 void add_overflow_option(CLI::App* command, Overflow& overflow);

@@ -365,6 +365,7 @@ void add_run(CLI::App& app, Action& chosen) {
         ->type_name("FILE");
     add_thought_budget(command, options->thought_budget);
     add_prompt_lookup(command, options->prompt_lookup);
+    add_draft_options(command, options->model);
     command->add_flag("--raw", options->raw,
                       "Continue the text as it is, without the model's chat template");
     command->add_flag("--parse-special", options->parse_special,

@@ -84,6 +84,7 @@ Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
     loaded.num_kv_blocks = num_blocks;
     info.context_tokens = static_cast<uint32_t>(wanted);
     info.kv_bytes = loaded.backend->info().kv_bytes;
+    if (session.draft) session.draft->grow(info.context_tokens);
     if (session.on_info_changed) session.on_info_changed();
     return {};
 }

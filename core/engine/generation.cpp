@@ -50,6 +50,7 @@ Result<void> Generation::prepare() {
     chooser_.emplace(std::move(chooser));
     if (events_.on_token) logprobs_.emplace(info.num_vocab);
     if (request_.prompt_lookup && loaded.max_guesses > 0) lookup_.emplace();
+    wants_draft_ = request_.draft && loaded.max_guesses > 0;
     return {};
 }
 
@@ -158,11 +159,13 @@ uint32_t Generation::num_best() const {
 Generation::Next Generation::next(uint32_t max_tokens, bool may_guess) {
     guess_ = {};
     num_guessed_ = 0;
-    step_start_ = may_guess ? Clock::now() : Clock::time_point();
+    is_draft_ = false;
+    step_start_ = {};
     if (!is_prefilling()) {
         const auto rest = tail().subspan(sequence_.length() - prompt_.size());
-        if (rest.size() == 1 && may_guess && lookup_ && !summary_) {
+        if (rest.size() == 1 && may_guess && (lookup_ || draft()) && !summary_) {
             const auto tokens = make_guesses(max_tokens, rest.front());
+            step_start_ = Clock::now();
             return {tokens, num_guessed_ + 1, num_guessed_};
         }
         const size_t count =
@@ -176,30 +179,53 @@ Generation::Next Generation::next(uint32_t max_tokens, bool may_guess) {
     return {rest.first(max_tokens - (left_over < least ? least - left_over : 0))};
 }
 
-/// The last token, and behind it as many guesses as are worth it. What is guessed but not worth
-/// evaluating is compared with what comes all the same.
+/// The last token, and behind it as many guesses as are worth it, by whichever way brings more.
+/// What is found in the text but not worth evaluating is compared with what comes all the same.
 std::span<const TokenId> Generation::make_guesses(size_t max_tokens, TokenId last) {
     step_tokens_[0] = last;
+    is_draft_ = false;
     const auto guesses = std::span(step_tokens_).subspan(1);
-    guess_ = lookup_->guess(guesses);
-    if (guess_.num_tokens > 0) {
-        const size_t most = std::min(
-            {size_t{session_.loaded.max_guesses}, max_tokens - 1, num_room() - 1, num_left() - 1});
-        const size_t count = guess_budget_.worth(guess_.match_length, most);
-        const auto num_rows = static_cast<uint32_t>(count + 1);
-        if (session_.kv.can_append(sequence_, num_rows))
-            num_guessed_ = static_cast<uint32_t>(count);
+    const size_t most = std::min(
+        {size_t{session_.loaded.max_guesses}, max_tokens - 1, num_room() - 1, num_left() - 1});
+    GuessOffer offer;
+    if (lookup_) guess_ = lookup_->guess(guesses);
+    if (guess_.num_tokens > 0) offer = lookup_budget_.offer(guess_.match_length, most, step_times_);
+    if (DraftModel* const model = draft()) {
+        const GuessOffer other =
+            model->offer(std::min<size_t>(most, session_.loaded.max_draft_tokens), step_times_);
+        if (other.num_tokens > 0 && other.gain >= offer.gain) {
+            is_draft_ = true;
+            offer.num_tokens = model->guess(prompt_, tail(), other, step_times_, guesses, stop_);
+            guess_ = {offer.num_tokens, 0};
+        }
     }
+    if (session_.kv.can_append(sequence_, static_cast<uint32_t>(offer.num_tokens + 1)))
+        num_guessed_ = static_cast<uint32_t>(offer.num_tokens);
     return std::span(step_tokens_).first(num_guessed_ + 1);
+}
+
+// Looked for each time, as it is given up when a device is lost.
+DraftModel* Generation::draft() {
+    return wants_draft_ && session_.draft ? &*session_.draft : nullptr;
+}
+
+void Generation::note_guess(const Guess& guess, size_t row, bool was_right) {
+    const bool is_evaluated = row < num_guessed_;
+    if (is_draft_) {
+        if (is_evaluated && draft()) draft()->note_guess(row, was_right);
+    } else if (row == 0 || is_evaluated) {
+        lookup_budget_.note_guess(guess.match_length, was_right);
+    }
 }
 
 Result<void> Generation::accept(uint32_t num_rows, std::span<const float> logits) {
     const uint32_t num_known = num_rows - num_guessed_;
     result_.stats.forward_tokens += num_known;
     result_.stats.guessed_tokens += num_guessed_;
+    if (is_draft_) result_.stats.drafted_tokens += num_guessed_;
     const bool is_timed = step_start_ != Clock::time_point() && session_.loaded.are_guesses_timed;
-    if (lookup_ && has_tokens() && num_known == 1 && is_timed)
-        guess_budget_.note_step(num_rows, seconds_between(step_start_, Clock::now()));
+    if (has_tokens() && num_known == 1 && is_timed)
+        step_times_.note(num_rows, seconds_between(step_start_, Clock::now()));
     is_prompt_new_ = false;
     if (!has_tokens() && !summary_)
         HOKKU_CHECK(call_user(events_.on_prefill, sequence_.length(), result_.stats.prompt_tokens));
@@ -217,7 +243,7 @@ Result<void> Generation::accept_rows(std::span<const float> logits) {
         if (is_prompt_new_ || is_summarising() || guess.num_tokens <= row) return {};
         const TokenId guessed = step_tokens_[row + 1];
         const bool was_right = result_.tokens.back() == guessed;
-        if (row == 0 || row < num_guessed_) guess_budget_.note_guess(guess.match_length, was_right);
+        note_guess(guess, row, was_right);
         if (!was_right || row >= num_guessed_) return {};
         ++result_.stats.right_guesses;
         if (is_finished_) return {};

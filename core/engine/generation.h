@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "engine/guess_budget.h"
 #include "engine/model_session.h"
 #include "engine/prompt_lookup.h"
 #include "engine/reply_reader.h"
@@ -108,6 +109,9 @@ class Generation {
     /// What was drawn behind prompt_.
     [[nodiscard]] std::span<const TokenId> tail() const;
     [[nodiscard]] std::span<const TokenId> make_guesses(size_t max_tokens, TokenId last);
+    /// Null: it makes no guesses for this one.
+    [[nodiscard]] DraftModel* draft();
+    void note_guess(const Guess& guess, size_t row, bool was_right);
     Result<void> accept_rows(std::span<const float> logits);
     Result<void> accept_token(std::span<const float> logits);
     Result<TokenId> choose_token(std::span<const float> logits, std::optional<TokenId> forced);
@@ -149,10 +153,13 @@ class Generation {
     TokenLogprob token_event_;  ///< Reused for each token.
 
     std::optional<PromptLookup> lookup_;  ///< Unless guessing is off.
-    GuessBudget guess_budget_;
-    Guess guess_;  ///< Made before the step in work.
+    GuessBudget lookup_budget_;
+    bool wants_draft_ = false;
+    StepTimes step_times_;
+    Guess guess_;            ///< Made before the step in work.
+    bool is_draft_ = false;  ///< By the draft model.
     /// The last token and the guesses behind it.
-    std::array<TokenId, GuessBudget::kMostGuesses + 1> step_tokens_{};
+    std::array<TokenId, kMostGuesses + 1> step_tokens_{};
     uint32_t num_guessed_ = 0;  ///< Of the guesses, those that are evaluated.
     Clock::time_point step_start_;
 

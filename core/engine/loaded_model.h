@@ -42,8 +42,11 @@ struct LoadedModel {
     bool is_exact = false;  ///< Loaded so.
     /// Whether a page of the weights could not be read: every step fails then. May be empty.
     std::function<bool()> has_read_fault;
-    uint32_t num_restarts = 0;     ///< Of the backend, whose device was lost.
-    uint32_t first_gpu_layer = 0;  ///< On a GPU: the layers before run on the CPU.
+    /// Guesses tokens ahead; opened and started with the model. Null: there is none.
+    std::unique_ptr<LoadedModel> draft;
+    uint32_t max_draft_tokens = 0;  ///< Of a step.
+    uint32_t num_restarts = 0;      ///< Of the backend, whose device was lost.
+    uint32_t first_gpu_layer = 0;   ///< On a GPU: the layers before run on the CPU.
     ModelInfo info;
 };
 

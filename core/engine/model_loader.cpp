@@ -14,6 +14,7 @@
 #include "backend/split_backend.h"
 #include "base/path_text.h"
 #include "base/try.h"
+#include "engine/draft_model.h"
 #include "engine/memory_plan.h"
 #include "engine/prompt.h"
 #include "model/shard.h"
@@ -237,8 +238,12 @@ class GgufModelLoader : public ModelLoader {
         loaded.info.has_chat_template = loaded.text->chat_template != nullptr;
         loaded.has_read_fault = [shared = loaded.file] { return shared->has_read_fault(); };
         HOKKU_CHECK(choose_device(loaded, options));
-        if (gpu_) return loaded;  // Planned when the model before has left the device.
+        if (gpu_) {  // Planned when the model before has left the device.
+            HOKKU_CHECK(open_draft(loaded, options, control));
+            return loaded;
+        }
         HOKKU_CHECK(plan(loaded, options));
+        HOKKU_CHECK(open_draft(loaded, options, control));
         HOKKU_CHECK(control.report(loaded.file->is_mapped() ? 0.05 : 0.9));
         if (loaded.file->is_mapped() && loaded.info.file_bytes < memory_.available_bytes)
             HOKKU_CHECK(bring_into_memory(*loaded.file, control));
@@ -266,7 +271,7 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_CHECK(control.report(0.92));
         if (!loaded.backend) HOKKU_CHECK(start_cpu(loaded, options));
         take_info(loaded);
-        return {};
+        return loaded.draft ? start_draft(loaded, options, control) : Result<void>();
     }
 
     /// First on the same GPU, once, then on the CPU.
@@ -294,6 +299,47 @@ class GgufModelLoader : public ModelLoader {
         loaded.info.scratch_bytes = backend.scratch_bytes;
         loaded.info.bytes_per_token = backend.bytes_per_token;
         loaded.info.rank_weight_bytes = backend.rank_weight_bytes;
+    }
+
+    /// The draft model of the options, where the model itself goes.
+    Result<void> open_draft(LoadedModel& loaded, const LoadOptions& options,
+                            const LoadControl& control) {
+        draft_loader_.reset();
+        if (options.draft_model.empty()) return {};
+        if (options.max_draft_tokens == 0 || options.max_draft_tokens > kMostGuesses)
+            return Error{ErrorCode::bad_argument,
+                         fmt::format("a draft of {} tokens", options.max_draft_tokens),
+                         "load options", fmt::format("1 to {}", kMostGuesses)};
+        loaded.max_draft_tokens = options.max_draft_tokens;
+        draft_loader_ = std::make_unique<GgufModelLoader>(find_plugin_);
+        HOKKU_TRY(LoadedModel draft,
+                  draft_loader_->open(draft_options(loaded, options), {{}, control.stop}));
+        HOKKU_CHECK(check_draft_vocabulary(*draft.text->tokenizer, *loaded.text->tokenizer));
+        loaded.draft = std::make_unique<LoadedModel>(std::move(draft));
+        return {};
+    }
+
+    Result<void> start_draft(LoadedModel& loaded, const LoadOptions& options,
+                             const LoadControl& control) {
+        LoadedModel& draft = *loaded.draft;
+        HOKKU_CHECK(
+            draft_loader_->start(draft, draft_options(loaded, options), {{}, control.stop}));
+        loaded.info.draft_model = draft.info.name;
+        loaded.info.draft_bytes = draft.info.kv_bytes + draft.info.scratch_bytes;
+        return {};
+    }
+
+    LoadOptions draft_options(const LoadedModel& loaded, const LoadOptions& options) const {
+        LoadOptions draft;
+        draft.path = options.draft_model;
+        draft.context_tokens = options.context_tokens;
+        if (loaded.info.context_tokens > 0) draft.context_tokens = loaded.info.context_tokens;
+        draft.kv_type = options.kv_type;
+        draft.num_threads = options.num_threads;
+        draft.device = gpu_ || loaded.info.device.starts_with("GPU") ? "auto" : "cpu";
+        draft.use_mapping = options.use_mapping;
+        draft.max_sequences = 1;
+        return draft;
     }
 
     /// gpu_ where the model goes to one, else why not.
@@ -483,6 +529,7 @@ class GgufModelLoader : public ModelLoader {
     }
 
     FindGpuPlugin find_plugin_;
+    std::unique_ptr<GgufModelLoader> draft_loader_;
     std::unique_ptr<GpuModel> gpu_;  ///< Of the last open(), where the model goes to a GPU.
     SystemMemory memory_;            ///< At the time of the last open().
 };

@@ -27,6 +27,11 @@ Result<void> ModelLoader::restart(LoadedModel& /*loaded*/, const LoadOptions& /*
 Result<void> ModelSession::recover(const Error& lost) {
     if (!restart) return lost;
     kv.clear();
+    // It may have been on the same device.
+    draft.reset();
+    loaded.draft.reset();
+    loaded.info.draft_model.clear();
+    loaded.info.draft_bytes = 0;
     Result<void> restarted = restart(lost);
     if (!restarted.ok() && loaded.backend == nullptr)
         loaded.backend = std::make_unique<LostBackend>(restarted.error());

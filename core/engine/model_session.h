@@ -5,9 +5,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/try.h"
+#include "engine/draft_model.h"
 #include "engine/loaded_model.h"
 #include "engine/step_runner.h"
 #include "hokku/constraint.h"
@@ -24,7 +26,9 @@ struct ModelSession {
                  {.max_tokens = loaded.max_step_tokens + loaded.max_sequences,
                   .max_logits = loaded.max_step_logits,
                   .max_sequences = loaded.max_sequences},
-                 loaded.has_read_fault) {}
+                 loaded.has_read_fault) {
+        if (loaded.draft) draft.emplace(*loaded.draft, loaded);
+    }
 
     /// What constraints need of the vocabulary; built when it is first asked for.
     Result<std::shared_ptr<const ConstraintVocabulary>> constraint_vocabulary() {
@@ -43,6 +47,7 @@ struct ModelSession {
     LoadedModel loaded;
     KvCache kv;
     StepRunner runner;
+    std::optional<DraftModel> draft;
     std::function<void()> on_info_changed;  ///< Of the engine; may be empty.
     /// Makes the backend of `loaded` anew; of the engine; may be empty.
     std::function<Result<void>(const Error& lost)> restart;

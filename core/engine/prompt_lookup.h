@@ -3,7 +3,6 @@
 // texts that repeat their prompt or themselves: edits, summaries, code.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -34,29 +33,6 @@ class PromptLookup {
 
   private:
     std::vector<TokenId> tokens_;
-};
-
-/// Says how many tokens are worth guessing, from how often guesses were right and from what steps
-/// of so many rows took. The text does not depend on it: only tokens that would have been drawn
-/// anyway are kept.
-class GuessBudget {
-  public:
-    static constexpr size_t kMostGuesses = 7;
-
-    /// How many of the tokens guessed from a match of this length to evaluate, at most `most`.
-    [[nodiscard]] size_t worth(size_t match_length, size_t most) const;
-    /// A guessed token has come, or another one, whether it was evaluated or not.
-    void note_guess(size_t match_length, bool was_right);
-    /// A step of a single sequence, of this many rows.
-    void note_step(size_t num_rows, double seconds);
-
-  private:
-    [[nodiscard]] double step_seconds(size_t num_rows) const;
-
-    static constexpr size_t kKinds = 4;  ///< Matches of 2, 3, 4 and more tokens.
-    static size_t kind_of(size_t match_length);
-    std::array<double, kKinds> right_{0.5, 0.5, 0.5, 0.5};
-    std::array<double, kMostGuesses + 2> seconds_{};  ///< By rows; 0: not measured.
 };
 
 }  // namespace hokku

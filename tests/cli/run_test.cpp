@@ -32,6 +32,22 @@ struct TinyFile {
 
 }  // namespace
 
+TEST_CASE("hokku run: a draft model leaves the answer as it is", "[cli][quick]") {
+    const TinyFile tiny;
+    const std::vector<std::string> plain = {"run", "-m", tiny.path, "-p", "Gr",
+                                            "-n",  "30", "--seed",  "3",  "--json"};
+    std::vector<std::string> drafted = plain;
+    drafted.insert(drafted.end(), {"--draft-model", tiny.path, "--draft-max", "3"});
+    const HokkuRun one = run_hokku(plain), other = run_hokku(drafted);
+    INFO(other.err);
+    REQUIRE(one.status == 0);
+    REQUIRE(other.status == 0);
+    CHECK(json::parse(other.out)["tokens"] == json::parse(one.out)["tokens"]);
+    CHECK(json::parse(other.out)["stats"]["drafted_tokens"].is_number());
+    drafted[drafted.size() - 3] = "/nowhere/at-all";
+    CHECK(run_hokku(drafted).err.find("/nowhere/at-all") != std::string::npos);
+}
+
 TEST_CASE("hokku run: the JSON has every key of the contract", "[cli][quick]") {
     const TinyFile tiny;
     const HokkuRun run = run_hokku({"run", "-m", tiny.path, "-p", "Grüße", "--temp", "0", "--seed",

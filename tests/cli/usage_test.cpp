@@ -173,6 +173,8 @@ TEST_CASE("hokku: each message about wrong usage starts with the program", "[cli
         {{"run", "-p", "a", "-p", "b"}, "--prompt"},
         {{"run", "-p", "a", "--tokens", "1"}, "give one of -p, -f and --tokens"},
         {{"run", "-p", "a", "-n", "x"}, "--max-tokens: \"x\" is not a whole number"},
+        {{"run", "-p", "a", "--draft-max", "3"}, "--draft-max is for --draft-model"},
+        {{"run", "-p", "a", "--draft-model", "m", "--draft-max", "8"}, "--draft-max: \"8\""},
         {{"run", "-p", "a", "--grammar=", "--raw"}, "--grammar: the value is empty"},
         {{"chat", "--session=", "--exact"}, "--session: the value is empty"},
         {{"perplexity"}, "--file is required"}};

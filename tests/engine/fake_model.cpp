@@ -172,7 +172,7 @@ class FakeLoader : public ModelLoader {
         loaded.text = std::move(text);
         loaded.info.name = "fake";
         loaded.info.path = options.path;
-        loaded.info.num_vocab = fake_token::num_vocab;
+        loaded.info.num_vocab = control_->num_vocab;
         loaded.info.context_tokens = control_->context_tokens;
         loaded.info.trained_context = control_->trained_context;
         loaded.num_kv_blocks = control_->num_kv_blocks;
@@ -182,7 +182,8 @@ class FakeLoader : public ModelLoader {
         return loaded;
     }
 
-    Result<void> start(LoadedModel& loaded, const LoadOptions&, const LoadControl&) override {
+    Result<void> start(LoadedModel& loaded, const LoadOptions& options,
+                       const LoadControl& control) override {
         if (control_->fail_start > 0)
             return Error{ErrorCode::out_of_memory, "no memory for the cache", "", ""};
         loaded.max_step_tokens = control_->max_step_tokens;
@@ -193,6 +194,12 @@ class FakeLoader : public ModelLoader {
         loaded.are_guesses_timed = false;
         loaded.max_sequences = control_->max_sequences;
         loaded.backend = std::make_unique<FakeBackend>(control_, loaded.num_kv_blocks);
+        if (control_->draft) {
+            FakeLoader loader(control_->draft);
+            loaded.draft = std::make_unique<LoadedModel>(loader.open(options, control).value());
+            loaded.max_draft_tokens = options.max_draft_tokens;
+            return loader.start(*loaded.draft, options, control);
+        }
         return {};
     }
 

@@ -55,6 +55,9 @@ struct FakeControl {
     uint32_t max_step_logits = 4;
     uint32_t least_prefill_rows = 1, max_decode_rows = 1;
     uint32_t max_guesses = 0;  ///< How many pay is not judged by time.
+    /// Of a draft model, which knows the first `num_vocab` tokens; null: there is none.
+    std::shared_ptr<FakeControl> draft;
+    uint32_t num_vocab = fake_token::num_vocab;
     uint32_t max_sequences = 4;
     bool add_bos = true;
     std::string chat_template;

@@ -110,47 +110,6 @@ TEST_CASE("PromptLookup: what followed the longest end last", "[engine][quick]")
     }
 }
 
-TEST_CASE("GuessBudget: as many guesses as pay", "[engine][quick]") {
-    GuessBudget budget;
-    SECTION("some before anything is known") {
-        CHECK(budget.worth(2, 7) > 0);
-        CHECK(budget.worth(2, 7) < 7);
-        CHECK(budget.worth(2, 0) == 0);
-    }
-    SECTION("none until a single row was timed") {
-        budget.note_step(3, 0.02);
-        CHECK(budget.worth(2, 7) == 0);
-        budget.note_step(1, 0.02);
-        CHECK(budget.worth(2, 7) > 0);
-    }
-    SECTION("none beyond what was measured to be dear") {
-        budget.note_step(1, 1.0);
-        budget.note_step(3, 2.9);
-        for (int i = 0; i < 200; ++i) budget.note_guess(5, true);
-        CHECK(budget.worth(5, 7) == 1);
-    }
-    SECTION("all where they are right and cost little") {
-        for (size_t rows = 1; rows <= 8; ++rows) budget.note_step(rows, 1.0 + 0.05 * double(rows));
-        for (int i = 0; i < 200; ++i) budget.note_guess(5, true);
-        CHECK(budget.worth(5, 7) == 7);
-        CHECK(budget.worth(8, 7) == 7);  // the same kind
-        CHECK(budget.worth(5, 3) == 3);
-        CHECK(budget.worth(2, 7) < 7);  // another kind, of which nothing is known
-    }
-    SECTION("none where they are wrong") {
-        budget.note_step(1, 1.0);
-        for (int i = 0; i < 200; ++i) budget.note_guess(3, false);
-        CHECK(budget.worth(3, 7) == 0);
-        for (int i = 0; i < 200; ++i) budget.note_guess(3, true);  // they are watched still
-        CHECK(budget.worth(3, 7) == 7);
-    }
-    SECTION("none where a row costs as much as a step") {
-        for (size_t rows = 1; rows <= 8; ++rows) budget.note_step(rows, double(rows));
-        for (int i = 0; i < 200; ++i) budget.note_guess(3, true);
-        CHECK(budget.worth(3, 7) == 0);
-    }
-}
-
 TEST_CASE("Engine: guesses change the time of a text, not the text", "[engine][quick]") {
     GenerationRequest request = request_of("abcabcabdefabcab", 120);
     SECTION("greedy") {}

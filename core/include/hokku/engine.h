@@ -45,6 +45,12 @@ struct LoadOptions {
     std::optional<uint32_t> gpu_layers = std::nullopt;
     bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;  ///< false reads the file into memory.
+    /// A small model that guesses what this one says next; empty: none. Guesses are evaluated
+    /// several in a step and kept only if they are what is drawn anyway: the text is the same,
+    /// sooner where many are right, and it is not asked where that does not pay. It must have the
+    /// same tokens.
+    std::filesystem::path draft_model = {};
+    uint32_t max_draft_tokens = 7;  ///< Guesses of a step, at most. 1 to 7.
     /// Generations that run together, at most; others wait for their turn. 1 to 32. They share one
     /// KV cache, of a size for one full context.
     uint32_t max_sequences = 4;
@@ -67,6 +73,8 @@ struct ModelInfo {
     uint32_t num_threads = 0;  ///< Of all ranks.
     std::vector<uint64_t> rank_weight_bytes;  ///< Bytes of the file that each rank uses.
     uint32_t max_sequences = 1;               ///< Generations that run together.
+    std::string draft_model;                  ///< Name of the draft model; empty: none.
+    uint64_t draft_bytes = 0;                 ///< Of its context and buffers.
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...
     bool has_chat_template = false;
     ReplyFormatInfo reply_format;  ///< How thoughts and tool calls are marked.
@@ -140,6 +148,7 @@ struct GenerationRequest {
     /// Tokens that followed the same ones before are evaluated ahead where that pays, and kept if
     /// they are what would have been drawn anyway: the text is the same, sooner.
     bool prompt_lookup = true;
+    bool draft = true;  ///< Likewise those of the draft model, where one is loaded.
 };
 
 struct TokenLogprob {
@@ -156,6 +165,7 @@ struct GenerationStats {
     uint32_t generated_tokens = 0;
     uint32_t guessed_tokens = 0;  ///< Evaluated ahead.
     uint32_t right_guesses = 0;   ///< Of these, drawn.
+    uint32_t drafted_tokens = 0;  ///< Of the guessed ones, by the draft model.
     double prefill_tok_s = 0;     ///< Prompt tokens evaluated (not the cached ones) by time.
     double decode_tok_s = 0;      ///< Tokens after the first by time; 0 when there is none.
     double ttft_ms = 0;           ///< Request to first text-bearing token.
