@@ -3,10 +3,26 @@
 # errors. Of each: NAME.fatbin for every architecture, NAME.ptx to look at and NAME.log, what ptxas
 # says of registers. Target property HOKKU_FATBINS lists the images.
 find_program(HOKKU_NVCC nvcc PATHS /usr/local/cuda/bin)
+# Kernels that another build folder has compiled (its cuda/kernels): images are the same for every
+# system, and a compiler for Windows cannot be nvcc's.
+set(HOKKU_CUDA_KERNELS "" CACHE PATH "Compiled kernels to take instead of compiling them")
 # Whatever is newer than the last is compiled from its PTX by the driver.
 set(HOKKU_CUDA_ARCHITECTURES 75 80 86 89 90 100 120 CACHE STRING "GPU architectures")
 
 function(hokku_device_kernels target)
+    if(HOKKU_CUDA_KERNELS)
+        set(images "")
+        foreach(file IN LISTS ARGN)
+            cmake_path(GET file STEM name)
+            list(APPEND images ${HOKKU_CUDA_KERNELS}/${name}.fatbin)
+            if(NOT EXISTS ${HOKKU_CUDA_KERNELS}/${name}.fatbin)
+                message(FATAL_ERROR "HOKKU_CUDA_KERNELS has no ${name}.fatbin")
+            endif()
+        endforeach()
+        add_custom_target(${target})
+        set_target_properties(${target} PROPERTIES HOKKU_FATBINS "${images}")
+        return()
+    endif()
     if(NOT HOKKU_NVCC)
         message(FATAL_ERROR "HOKKU_BUILD_CUDA needs nvcc of CUDA 13")
     endif()
@@ -16,7 +32,8 @@ function(hokku_device_kernels target)
     endforeach()
     list(GET HOKKU_CUDA_ARCHITECTURES -1 newest)
     list(APPEND generate -gencode arch=compute_${newest},code=compute_${newest})
-    set(flags -std=c++20 -O3 --expt-relaxed-constexpr -Werror all-warnings
+    # Kernels of eight architectures are much alike: a third of the size. Drivers of CUDA 13 read it.
+    set(flags -std=c++20 -O3 --expt-relaxed-constexpr --compress-mode=size -Werror all-warnings
         -I${PROJECT_SOURCE_DIR}/cuda -I${PROJECT_SOURCE_DIR}/cuda/device/nvcc
         -I${PROJECT_SOURCE_DIR}/tests/cuda)
     set(images "")

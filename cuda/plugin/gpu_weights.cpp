@@ -132,7 +132,7 @@ class WeightPlanner {
         out.rows = matrices.front().rows;
         GpuMatrix one = out.matrix;
         one.rows = out.rows;
-        out.matrix.warps_per_row = choose_warps(one);
+        out.matrix.warps_per_row = choose_warps_per_row(one, gpu_.num_multiprocessors());
         const std::string name = kernel_type_name(out.matrix.type);
         out.matrix.kernels[0] = gpu_.find_function("expert_" + name);
         out.matrix.gemm = gpu_.find_function("expert_gemm_" + name);
@@ -218,22 +218,9 @@ class WeightPlanner {
                                          .address = upload.address + planes.table});
             }
         }
-        out.warps_per_row = choose_warps(out);
+        out.warps_per_row = choose_warps_per_row(out, gpu_.num_multiprocessors());
         plan_.uploads.push_back(std::move(upload));
         return out;
-    }
-
-    /// More warps for each row where there would be too few blocks to fill the device, as long as
-    /// each lane has a step to do. The same for every number of vectors, so that they round alike.
-    [[nodiscard]] uint32_t choose_warps(const GpuMatrix& matrix) const {
-        const uint32_t rows_of_warp = matrix.is_float ? 1 : 2;
-        const uint32_t step = 32 * (matrix.is_float ? 8 : kGroup);
-        uint32_t warps = 1;
-        while (warps < 8 && matrix.cols > warps * step &&
-               matrix.rows / (8 / warps * rows_of_warp) < 4 * gpu_.num_multiprocessors()) {
-            warps *= 2;
-        }
-        return warps;
     }
 
     [[nodiscard]] Error no_kernel(TensorType type) const {
@@ -295,6 +282,17 @@ class WeightPlanner {
 };
 
 }  // namespace
+
+uint32_t choose_warps_per_row(const GpuMatrix& matrix, uint32_t num_multiprocessors) {
+    const uint32_t rows_of_warp = matrix.is_float ? 1 : 2;
+    const uint32_t step = 32 * (matrix.is_float ? 8 : kGroup);
+    uint32_t warps = 1;
+    while (warps < 8 && matrix.cols > warps * step &&
+           matrix.rows / (8 / warps * rows_of_warp) < 4 * num_multiprocessors) {
+        warps *= 2;
+    }
+    return warps;
+}
 
 Result<GpuWeightPlan> plan_weights(const Model& model, const Gpu& gpu, DevicePointer base) {
     return WeightPlanner(model, gpu, base).run();

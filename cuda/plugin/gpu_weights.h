@@ -94,6 +94,10 @@ struct GpuWeightPlan {
     std::vector<GpuUpload> uploads;
 };
 
+/// More warps for each row where there would be too few blocks to fill the device, as long as each
+/// lane has a step to do. The same for every number of vectors, so that they round alike.
+uint32_t choose_warps_per_row(const GpuMatrix& matrix, uint32_t num_multiprocessors);
+
 /// Lays out everything from `base` on. With base 0 only sizes mean anything.
 ///
 /// Errors : unsupported, naming the weight type that has no kernel.

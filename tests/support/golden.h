@@ -16,7 +16,8 @@ std::filesystem::path binary_folder();
 /// Path of `relative` in the golden folder beside the checkout; nullopt where it does not exist.
 std::optional<std::filesystem::path> find_golden(std::string_view relative);
 
-/// The same, or else the copy in tests/data, which holds a few of the tiny models.
+/// The same, or else the copy in tests/data (or in HOKKU_TEST_DATA, where that has been moved),
+/// which holds a few of the tiny models.
 std::optional<std::filesystem::path> find_golden_or_copy(std::string_view relative);
 
 /// Path of a downloaded test model by short name: smollm2, gemma3 or qwen2.
