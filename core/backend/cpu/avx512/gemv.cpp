@@ -73,6 +73,24 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
         run_step(num_full, first_lanes(rest / 32 * Type::kMaskLanes));
 }
 
+/// Adds up the partial sums: out[vector * out_stride + stream * stream_rows], four at a time.
+template <uint32_t kVectors, uint32_t kCount>
+HOKKU_INLINE void store_dots(const __m512 (&sums)[kVectors][kCount], float* out, size_t out_stride,
+                             size_t stream_rows) {
+    static_assert(kVectors == 4 || kCount == 4);
+    constexpr uint32_t kRounds = kVectors == 4 ? kCount : kVectors;
+    for (uint32_t i = 0; i < kRounds; ++i) {
+        alignas(16) float dots[4];
+        if constexpr (kVectors == 4) {
+            _mm_store_ps(dots, sum4(sums[0][i], sums[1][i], sums[2][i], sums[3][i]));
+            for (uint32_t k = 0; k < 4; ++k) out[k * out_stride + i * stream_rows] = dots[k];
+        } else {
+            _mm_store_ps(dots, sum4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]));
+            for (uint32_t k = 0; k < 4; ++k) out[i * out_stride + k * stream_rows] = dots[k];
+        }
+    }
+}
+
 /// Row `row` of each stream with vectors from `vector` on.
 template <class Type, bool kFine, uint32_t kVectors>
 void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t stream_rows) {
@@ -83,14 +101,8 @@ void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t 
     for (uint32_t first = 0; first < kStreams; first += kCount) {
         __m512 sums[kVectors][kCount];
         run_rows<Type, kFine>(call, vector, weights + first * stream_bytes, stream_bytes, sums);
-        for (uint32_t i = 0; i < kVectors; ++i) {
-            const __m512 zero = _mm512_setzero_ps();
-            alignas(16) float dots[kStreams];
-            _mm_store_ps(dots, sum4(sums[i][0], sums[i][1], kCount > 2 ? sums[i][2] : zero,
-                                    kCount > 2 ? sums[i][3] : zero));
-            float* out = call.out + (vector + i) * call.out_stride + row + first * stream_rows;
-            for (uint32_t s = 0; s < kCount; ++s) out[s * stream_rows] = dots[s];
-        }
+        store_dots(sums, call.out + vector * call.out_stride + row + first * stream_rows,
+                   call.out_stride, stream_rows);
     }
 }
 
