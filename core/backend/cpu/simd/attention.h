@@ -23,6 +23,16 @@ constexpr size_t columns_of(size_t num_queries) {
     return num_queries <= kQueries / 2 || kLanes == 4 ? 4 : 2;
 }
 
+/// Asks for the memory at `next` and what follows it, as much as one register of each of kColumns
+/// holds; null: for nothing. With few queries attention waits for memory, and keys and values lie
+/// in pieces too short for the core's own reads ahead.
+template <class Kv, size_t kColumns>
+HOKKU_INLINE void ask_ahead(const std::byte* next) {
+    if (!next) return;
+    for (size_t i = 0; i < kColumns * kLanes * sizeof(typename Kv::Element); i += 64)
+        __builtin_prefetch(next + i);
+}
+
 /// Up to kQueries queries of the tile.
 struct Part {
     const float* q[kQueries];
@@ -32,10 +42,10 @@ struct Part {
 };
 
 /// logits[r][columns] = q[r] . keys[.][columns] for kColumns registers of positions from `column`
-/// on; where keys have scales, group by group of dimensions.
+/// on; where keys have scales, group by group of dimensions. Asks for as much from `next` on.
 template <class Kv, size_t kRows, size_t kColumns>
 void score_columns(const Part& part, size_t key_dim, const std::byte* keys, size_t column,
-                   float* logits) {
+                   float* logits, const std::byte* next) {
     const auto* elements = reinterpret_cast<const typename Kv::Element*>(keys) + column;
     for (size_t begin = 0; begin < key_dim;) {
         size_t end = key_dim;
@@ -51,6 +61,8 @@ void score_columns(const Part& part, size_t key_dim, const std::byte* keys, size
 #pragma GCC unroll 4
             for (size_t c = 0; c < kColumns; ++c)
                 k[c] = Kv::read(elements + d * kBlock + kLanes * c);
+            ask_ahead<Kv, kColumns>(next);
+            if (next) next += kColumns * kLanes * sizeof(typename Kv::Element);
 #pragma GCC unroll 8
             for (size_t r = 0; r < kRows; ++r) {
                 const Floats q = splat(part.q[r][d]);
@@ -78,10 +90,11 @@ void score_columns(const Part& part, size_t key_dim, const std::byte* keys, size
 
 template <class Kv, size_t kRows>
 void score_block(const Part& part, size_t key_dim, const std::byte* keys, uint32_t num_visible,
-                 float* logits) {
+                 float* logits, const std::byte* next) {
     constexpr size_t kColumns = columns_of(kRows);
     for (uint32_t column = 0; column < num_visible; column += kLanes * kColumns) {
-        score_columns<Kv, kRows, kColumns>(part, key_dim, keys, column, logits);
+        score_columns<Kv, kRows, kColumns>(part, key_dim, keys, column, logits, next);
+        if (next) next += key_dim * kLanes * kColumns * sizeof(typename Kv::Element);
     }
 }
 
@@ -89,7 +102,8 @@ void score_block(const Part& part, size_t key_dim, const std::byte* keys, uint32
 /// registers has weights of its own, [kRows][kBlock], one group after the other.
 template <class Kv, size_t kRows, size_t kColumns, class Lanes>
 HOKKU_INLINE void add_columns(const float* weights, const typename Kv::Element* values, size_t row,
-                              uint32_t end, Lanes lanes, size_t value_dim, float* sums) {
+                              uint32_t end, Lanes lanes, size_t value_dim, float* sums,
+                              const std::byte* next) {
     constexpr size_t kScaleRun = Kv::kIsScaled ? kKvScaleDims / kLanes : kColumns;
     Floats acc[kRows][kColumns];
 #pragma GCC unroll 8
@@ -103,6 +117,8 @@ HOKKU_INLINE void add_columns(const float* weights, const typename Kv::Element* 
         Floats v[kColumns];
 #pragma GCC unroll 4
         for (size_t c = 0; c < kColumns; ++c) v[c] = Kv::read(values + p * row + kLanes * c, lanes);
+        ask_ahead<Kv, kColumns>(next);
+        if (next) next += kColumns * kLanes * sizeof(typename Kv::Element);
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
@@ -149,7 +165,7 @@ HOKKU_INLINE const float* weights_for(const float* weights, const std::byte* hea
 
 template <class Kv, size_t kRows>
 void add_values(const float* weights, const std::byte* head, size_t value_dim, uint32_t end,
-                float* sums) {
+                float* sums, const std::byte* next) {
     constexpr size_t kColumns = columns_of(kRows);
     static_assert(!Kv::kIsScaled || kLanes * kColumns <= 2 * kKvScaleDims);
     alignas(64) float scaled[Kv::kIsScaled ? 2 * kRows * kBlock : 1];
@@ -158,12 +174,14 @@ void add_values(const float* weights, const std::byte* head, size_t value_dim, u
     size_t d = 0;
     for (; d + kLanes * kColumns <= value_dim; d += kLanes * kColumns) {
         const float* w = weights_for<Kv, kRows>(weights, head, row, d, kColumns, scaled);
-        add_columns<Kv, kRows, kColumns>(w, values + d, row, end, AllLanes{}, value_dim, sums + d);
+        add_columns<Kv, kRows, kColumns>(w, values + d, row, end, AllLanes{}, value_dim, sums + d,
+                                         next);
+        if (next) next += kBlock * kLanes * kColumns * sizeof(typename Kv::Element);
     }
     for (; d < value_dim; d += kLanes) {
         const float* w = weights_for<Kv, kRows>(weights, head, row, d, 1, scaled);
         add_columns<Kv, kRows, 1>(w, values + d, row, end, first_lanes(value_dim - d), value_dim,
-                                  sums + d);
+                                  sums + d, nullptr);
     }
 }
 
@@ -206,15 +224,18 @@ void soften(const AttentionTile& tile, uint32_t block_begin, uint32_t begin, uin
     weight += sum_of_lanes(total);
 }
 
+/// `next_keys` are those of the block that follows, if the tile is one part.
 template <class Kv, size_t kRows>
-void attend_block(const AttentionTile& tile, const Part& part, uint32_t block) {
+void attend_block(const AttentionTile& tile, const Part& part, uint32_t block,
+                  const std::byte* next_keys) {
     alignas(64) float logits[kRows * kBlock];
     const size_t physical = tile.blocks[block];
     const uint32_t block_begin = block * kBlock;
     const uint32_t num_visible =
         part.last_end - block_begin < kBlock ? part.last_end - block_begin : kBlock;
+    const std::byte* values = tile.values + physical * tile.value_block_stride;
     score_block<Kv, kRows>(part, tile.key_dim, tile.keys + physical * tile.key_block_stride,
-                           num_visible, logits);
+                           num_visible, logits, next_keys ? values : nullptr);
 #pragma GCC unroll 8
     for (size_t r = 0; r < kRows; ++r) {
         float* weights = logits + r * kBlock;
@@ -228,34 +249,35 @@ void attend_block(const AttentionTile& tile, const Part& part, uint32_t block) {
         soften(tile, block_begin, part.begin[r], part.end[r], weights,
                tile.sums + query * tile.value_dim, tile.maxima[query], tile.weights[query]);
     }
-    add_values<Kv, kRows>(logits, tile.values + physical * tile.value_block_stride, tile.value_dim,
-                          num_visible, tile.sums + size_t{part.first} * tile.value_dim);
+    add_values<Kv, kRows>(logits, values, tile.value_dim, num_visible,
+                          tile.sums + size_t{part.first} * tile.value_dim, next_keys);
 }
 
 template <class Kv>
-void attend(const AttentionTile& tile, const Part& part, uint32_t block) {
+void attend(const AttentionTile& tile, const Part& part, uint32_t block,
+            const std::byte* next_keys) {
     switch (part.count) {
         case 1:
-            return attend_block<Kv, 1>(tile, part, block);
+            return attend_block<Kv, 1>(tile, part, block, next_keys);
         case 2:
-            return attend_block<Kv, 2>(tile, part, block);
+            return attend_block<Kv, 2>(tile, part, block, next_keys);
         case 3:
-            return attend_block<Kv, 3>(tile, part, block);
+            return attend_block<Kv, 3>(tile, part, block, next_keys);
         case 4:
-            return attend_block<Kv, 4>(tile, part, block);
+            return attend_block<Kv, 4>(tile, part, block, next_keys);
         default:
             break;
     }
     if constexpr (kQueries > 4) {
         switch (part.count) {
             case 5:
-                return attend_block<Kv, 5>(tile, part, block);
+                return attend_block<Kv, 5>(tile, part, block, next_keys);
             case 6:
-                return attend_block<Kv, 6>(tile, part, block);
+                return attend_block<Kv, 6>(tile, part, block, next_keys);
             case 7:
-                return attend_block<Kv, 7>(tile, part, block);
+                return attend_block<Kv, 7>(tile, part, block, next_keys);
             default:
-                return attend_block<Kv, 8>(tile, part, block);
+                return attend_block<Kv, 8>(tile, part, block, next_keys);
         }
     }
 }
@@ -293,11 +315,16 @@ void run_tile_of(const AttentionTile& tile) {
     // Rows ascend, so the first query sees the earliest positions and the last one the latest.
     const uint32_t begin = parts[0].begin[0], end = parts[num_parts - 1].last_end;
     for (uint32_t block = begin / kBlock; block * kBlock < end; ++block) {
+        const bool is_last = (block + 1) * kBlock >= end;
+        const std::byte* next_keys =
+            num_parts > 1
+                ? nullptr
+                : tile.keys + tile.blocks[is_last ? block : block + 1] * tile.key_block_stride;
         for (uint32_t i = 0; i < num_parts; ++i) {
             const Part& part = parts[i];
             const bool sees_any =
                 part.last_end > block * kBlock && part.begin[0] < (block + 1) * kBlock;
-            if (sees_any) attend<Kv>(tile, part, block);
+            if (sees_any) attend<Kv>(tile, part, block, next_keys);
         }
     }
 }
