@@ -18,11 +18,16 @@ function(hokku_register_tests name)
     if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
         return()  # Built, but nothing here can run it.
     endif()
+    set(quick_timeout 120)
+    if(CMAKE_CROSSCOMPILING AND HOKKU_CPU_FAMILY STREQUAL "arm")
+        set(quick_timeout 600)  # An emulated processor is ten to fifty times slower.
+    endif()
     set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
     set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
     add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
         COMMAND ${CMAKE_COMMAND} -DTEST_EXECUTABLE=$<TARGET_FILE:${name}> -DTEST_LIST=${list}
                 "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
+                -DQUICK_TIMEOUT=${quick_timeout}
                 -DCATCH_VERSION=${Catch2_VERSION} -DEXTRA_LABEL=${HOKKU_TEST_LABEL}
                 -P ${PROJECT_SOURCE_DIR}/cmake/ListTests.cmake)
     file(WRITE ${include}

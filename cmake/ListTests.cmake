@@ -2,6 +2,7 @@
 # Run after a test executable was linked: asks it for its test cases by tag and writes TEST_LIST,
 # the file by which ctest knows them. Names are handled as text, never as CMake lists, for they may
 # hold semicolons and brackets. EMULATOR, where given, runs the executables of another system.
+# QUICK_TIMEOUT is in seconds.
 cmake_minimum_required(VERSION 3.25)
 
 if(CATCH_VERSION VERSION_GREATER_EQUAL 3.0)
@@ -56,7 +57,7 @@ foreach(tier quick slow model)
     set(properties TIMEOUT 900)
     if(tier STREQUAL quick)
         set(tags "[quick]~[model]")
-        set(properties TIMEOUT 120)
+        set(properties TIMEOUT ${QUICK_TIMEOUT})
     elseif(tier STREQUAL model)
         set(tags "[model]")
         list(APPEND properties RUN_SERIAL ON)  # A model uses every core.

@@ -18,7 +18,7 @@ std::vector<DeviceInfo> list_devices() {
     if (cpu::cpu_features().avx512_vnni) cpu.instructions.emplace_back("avx512_vnni");
     if (cpu::cpu_features().neon_dot) cpu.instructions.emplace_back("neon_dot");
     if (cpu::cpu_features().neon_i8mm) cpu.instructions.emplace_back("neon_i8mm");
-    for (const char* name : {"avx512", "avx2", "i8mm", "neon", "reference"})
+    for (const std::string_view name : cpu::kernel_names())
         if (cpu::find_kernels(name) != nullptr) cpu.kernels.emplace_back(name);
     cpu.num_logical_cpus = static_cast<uint32_t>(cpu::allowed_cpus().size());
     cpu.num_physical_cores = cpu::num_physical_cores();

@@ -10,7 +10,7 @@ namespace hokku::testing {
 
 inline std::vector<const cpu::KernelTable*> available_tables() {
     std::vector<const cpu::KernelTable*> tables;
-    for (const char* name : {"reference", "avx2", "avx512", "neon", "i8mm"}) {
+    for (const std::string_view name : cpu::kernel_names()) {
         if (const cpu::KernelTable* table = cpu::find_kernels(name)) tables.push_back(table);
     }
     return tables;

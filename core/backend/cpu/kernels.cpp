@@ -11,10 +11,13 @@ namespace hokku::cpu {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"avx512", "avx2", "i8mm", "neon",
-                                       "reference"};  // Best first.
+constexpr std::string_view kNames[] = {"avx512", "avx2", "i8mm", "neon", "asimd", "reference"};
 
 }  // namespace
+
+std::span<const std::string_view> kernel_names() {
+    return kNames;
+}
 
 const KernelTable* find_kernels(std::string_view name) {
     if (name == "reference") return reference_kernels();
@@ -22,6 +25,7 @@ const KernelTable* find_kernels(std::string_view name) {
     if (name == "avx2" && cpu_features().avx2) return avx2_kernels();
     if (name == "avx512" && cpu_features().avx512_vnni) return avx512_kernels();
 #elif defined(__aarch64__)
+    if (name == "asimd") return asimd_kernels();
     if (name == "neon" && cpu_features().neon_dot) return neon_kernels();
     if (name == "i8mm" && cpu_features().neon_i8mm) return i8mm_kernels();
 #endif

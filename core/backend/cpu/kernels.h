@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelTable: the inner loops of the CPU backend for one instruction set. Tables are chosen at
-// run time by name; HOKKU_CPU=reference|avx2|avx512|neon|i8mm forces one. Entries are plain
+// run time by name; HOKKU_CPU=reference|avx2|avx512|asimd|neon|i8mm forces one. Entries are plain
 // functions on raw pointers, compiled in files that hold nothing else (see docs/architecture.md,
 // "ISA files").
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "hokku/result.h"
@@ -17,7 +18,7 @@ struct MatmulKernels;     // see matmul_kernels.h
 struct AttentionKernels;  // see attention_kernels.h
 
 struct KernelTable {
-    const char* name;  ///< "reference", "avx2", "avx512", "neon", "i8mm"
+    const char* name;  ///< "reference", "avx2", "avx512", "asimd", "neon", "i8mm"
 
     /// out[i] = x[i] / rms(x) * weight[i]; weight may be null; out may be x.
     void (*rms_norm)(float* out, const float* x, const float* weight, size_t n, float eps);
@@ -45,6 +46,8 @@ struct KernelTable {
 /// The best table that this machine can run, or the one that HOKKU_CPU names.
 /// Errors : unsupported when the forced one is unknown or cannot run here.
 Result<const KernelTable*> select_kernels();
+/// Of all processors, best first.
+std::span<const std::string_view> kernel_names();
 /// A table by name; nullptr when unknown or when this CPU cannot run it.
 const KernelTable* find_kernels(std::string_view name);
 

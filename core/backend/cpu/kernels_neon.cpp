@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the NEON kernels of the files in neon/ to two tables: with dot products, and with products
-// of matrices as well.
+// Joins the NEON kernels of the files in neon/ to tables: of float32 alone, with dot products, and
+// with products of matrices as well.
 #include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/kernel_tables.h"
 #include "backend/cpu/kernels.h"
@@ -16,11 +16,14 @@ struct NeonTables {
     AttentionKernels attention = *reference_kernels()->attention;
     KernelTable table = *reference_kernels();
 
+    /// Without a GEMM: nothing that needs dot products.
     NeonTables(const char* name, void (*fill_gemm)(MatmulKernels&)) {
         fill_neon_dot(matmul);
-        fill_neon_activations(matmul);
-        fill_neon_gemv(matmul);
-        fill_gemm(matmul);
+        if (fill_gemm) {
+            fill_neon_activations(matmul);
+            fill_neon_gemv(matmul);
+            fill_gemm(matmul);
+        }
         fill_neon_attention(attention);
         fill_neon_elementwise(table);
         table.name = name;
@@ -32,6 +35,11 @@ struct NeonTables {
 };
 
 }  // namespace
+
+const KernelTable* asimd_kernels() {
+    static const NeonTables tables("asimd", nullptr);
+    return &tables.table;
+}
 
 const KernelTable* neon_kernels() {
     static const NeonTables tables("neon", fill_neon_gemm);
