@@ -245,7 +245,7 @@ void check(const Shape& shape, KvType type, uint32_t num_cached, uint32_t num_ro
     Sequence s(shape, type, num_cached, num_rows, num_cached + 31 * num_rows);
     const float scale = 1.0f / std::sqrt(static_cast<float>(shape.key_dim));
     std::vector<double> want;
-    for (const KernelTable* table : hokku::testing::available_tables()) {
+    for (const KernelTable* table : hokku::testing::tables_by_attention()) {
         std::vector<float> first;
         for (const uint32_t num_threads : {1u, 2u, 3u}) {
             if (type != KvType::f32 && num_threads != 2) continue;
@@ -322,7 +322,7 @@ TEST_CASE("attention: keys with large biases keep their bounds in every type", "
             if (i % 64 == 5) s.k[i] += 175.0f;
             if (i % 64 == 40) s.k[i] -= 34.0f;
         }
-        for (const KernelTable* table : hokku::testing::available_tables()) {
+        for (const KernelTable* table : hokku::testing::tables_by_attention()) {
             const std::vector<float> got = compute(*table, s, {}, 0.125f, 2);
             INFO(table->name << " " << kv_type_name(type));
             check_stored(type, s.k, s.stored_keys(), 64);
@@ -411,7 +411,7 @@ TEST_CASE("attention: a row in a step of any length is what it is alone, to the 
     const Place places[] = {{3, 8, 0},      {4093, 8, 0},    {7670, 40, 0},  {7670, 150, 0},
                             {1084, 8, 512}, {1340, 40, 512}, {7000, 8, 7680}};
     const uint32_t rows[] = {0, 1, 4, 7, 8, 11, 24, 39};
-    for (const KernelTable* table : hokku::testing::available_tables()) {
+    for (const KernelTable* table : hokku::testing::tables_by_attention()) {
         for (const Shape& shape : shapes) {
             for (const Place& place : places) {
                 const KvType type = kTypes[place.num_cached % 3];
@@ -433,7 +433,7 @@ TEST_CASE("attention: the windows of many rows are cut into no more parts than t
     constexpr uint32_t kFirstSeen = 3 * kKvBlockTokens + 63;  // The last position of a split.
     Sequence s({1, 1, 32, 32}, KvType::f32, kFirstSeen + options.window - 1, 512, 5);
     std::vector<double> want;
-    for (const KernelTable* table : hokku::testing::available_tables()) {
+    for (const KernelTable* table : hokku::testing::tables_by_attention()) {
         INFO(table->name);
         const std::vector<float> got = compute(*table, s, options, 0.1f, 3);
         if (want.empty()) want = reference(s, options, 0.1f);  // of what is stored by then
@@ -449,7 +449,7 @@ TEST_CASE("attention: the windows of many rows are cut into no more parts than t
 TEST_CASE("attention: a window without an end is none", "[backend][quick]") {
     constexpr uint32_t kEndless = std::numeric_limits<uint32_t>::max();
     Sequence s({1, 1, 16, 16}, KvType::f32, 9000, 3, 5);
-    for (const KernelTable* table : hokku::testing::available_tables()) {
+    for (const KernelTable* table : hokku::testing::tables_by_attention()) {
         INFO(table->name);
         CHECK(
             (compute(*table, s, {.window = kEndless}, 0.1f, 2) == compute(*table, s, {}, 0.1f, 2)));
