@@ -70,7 +70,7 @@ struct Step {
     uint32_t num_best = 0;
     StepTrace* trace = nullptr;
     std::stop_token stop = {};  ///< Checked at every layer.
-    /// [num_rows][dim]: what the layers before gave. Of a model without its first layers alone.
+    /// [num_rows][dim]: what the layers before gave, of a model without its first ones.
     std::span<const float> hidden = {};
 };
 

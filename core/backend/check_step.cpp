@@ -56,12 +56,12 @@ Result<void> check_step(const Step& step, const StepLimits& limits) {
     if (step.logit_rows.size() > limits.max_step_logits)
         return bad_step(fmt::format("logits of {} rows are asked for", step.logit_rows.size()),
                         fmt::format("at most {}", limits.max_step_logits));
-    for (const int32_t token : step.tokens)
-        if (token < 0 || static_cast<uint32_t>(token) >= limits.spec->num_vocab)
-            return bad_step(fmt::format("the token id is {}", token),
-                            fmt::format("0 to {}", limits.spec->num_vocab - 1));
     const ModelSpec& spec = *limits.spec;
-    const size_t wanted = spec.part.first_layer > 0 ? step.tokens.size() * spec.dim : 0;
+    for (const int32_t token : step.tokens)
+        if (spec.part.is_first && (token < 0 || static_cast<uint32_t>(token) >= spec.num_vocab))
+            return bad_step(fmt::format("the token id is {}", token),
+                            fmt::format("0 to {}", spec.num_vocab - 1));
+    const size_t wanted = spec.part.is_first ? 0 : step.tokens.size() * spec.dim;
     if (step.hidden.size() != wanted)
         return bad_step(fmt::format("{} values of layers before are given", step.hidden.size()),
                         std::to_string(wanted));

@@ -20,7 +20,8 @@ struct GatherCall {
 
 /// One end of a group of ranks. All ranks make the same calls in the same order, of equal sizes but
 /// for the columns of their parts. Each call is complete when it returns: for this rank and, as far
-/// as its own memory goes, for what others wrote there.
+/// as its own memory goes, for what others wrote there. Between devices the values lie in their
+/// memory, and calls are complete in their turn in the device's stream.
 ///
 /// Threads: an end belongs to one thread. Where a rank has several threads, each has an end and
 ///          passes the same arguments; what they wrote before a call is visible in it.

@@ -355,11 +355,11 @@ class GgufModelLoader : public ModelLoader {
     }
 
     Result<void> open_gpu(LoadedModel& loaded, const LoadOptions& options, uint32_t index) {
-        if (options.exact || options.num_ranks != 1)
-            return Error{ErrorCode::unsupported, "exact computation and ranks are the CPU's",
-                         "load options", ""};
+        if (options.exact)
+            return Error{ErrorCode::unsupported, "exact computation is the CPU's", "load options",
+                         ""};
         HOKKU_TRY(const PluginTable* plugin, find_plugin_ ? find_plugin_() : find_gpu_plugin());
-        HOKKU_TRY(auto model, GpuModel::open(*plugin, index, *loaded.file));
+        HOKKU_TRY(auto model, GpuModel::open(*plugin, index, *loaded.file, options.num_ranks));
         // What its kernels do not compute is known now; the memory is looked at again later.
         HOKKU_TRY(const GpuPlan plan, model->plan(options.kv_type.value_or(KvType::f16)));
         static_cast<void>(plan);
@@ -459,7 +459,10 @@ class GgufModelLoader : public ModelLoader {
         const uint32_t first = loaded.first_gpu_layer;
         loaded.max_step_tokens = first == 0 ? kGpuStepTokens : cpu_step_tokens(loaded, options);
         BackendOptions wanted = backend_options(loaded, options);
-        if (first > 0) wanted.num_threads = limit_threads(options.num_threads, loaded.info);
+        if (first > 0) {
+            wanted.num_threads = limit_threads(options.num_threads, loaded.info);
+            wanted.num_ranks = 1;  // Of the layers on the CPU.
+        }
         HOKKU_TRY(auto backend, GpuModel::start(std::move(gpu_), loaded.info.num_vocab, first,
                                                 wanted, [&](double share) {
                                                     return control.report(0.05 + 0.85 * share);

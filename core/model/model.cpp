@@ -24,7 +24,7 @@ Model Model::layers(uint32_t begin, uint32_t end) const {
         return std::remove_cvref_t<decltype(all)>(all.begin() + begin, all.begin() + end);
     };
     ModelSpec spec = spec_;
-    spec.part = {.first_layer = begin, .is_last = end == spec_.num_layers};
+    spec.part = {.first_layer = begin, .is_first = begin == 0, .is_last = end == spec_.num_layers};
     spec.num_layers = end - begin;
     spec.layers = part_of_all(spec_.layers);
     Weights weights = weights_;
@@ -35,6 +35,10 @@ Model Model::layers(uint32_t begin, uint32_t end) const {
         weights.head_bias = {};
         weights.final_norm = {};
     }
+    return with(std::move(spec), std::move(weights));
+}
+
+Model Model::with(ModelSpec spec, Weights weights) const {
     return Model(file_, std::move(spec), std::move(weights));
 }
 

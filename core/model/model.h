@@ -24,6 +24,8 @@ class Model {
     /// last no final norm and head.
     /// Needs  : begin < end <= the number of layers, and this is a whole model.
     [[nodiscard]] Model layers(uint32_t begin, uint32_t end) const;
+    /// Something else that is made of the same file: a shard.
+    [[nodiscard]] Model with(ModelSpec spec, Weights weights) const;
 
     [[nodiscard]] const ModelSpec& spec() const { return spec_; }
     [[nodiscard]] const Weights& weights() const { return weights_; }

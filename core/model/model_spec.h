@@ -177,9 +177,10 @@ struct AltupSpec {
     uint32_t num_streams = 0, active = 0, laurel_rank = 0;
 };
 
-/// Which layers of a model these are: Model::layers().
+/// Which part of a model this is: Model::layers().
 struct PartSpec {
-    uint32_t first_layer = 0;  ///< Of the whole; after 0 the input is what the layers before gave.
+    uint32_t first_layer = 0;  ///< Of the whole.
+    bool is_first = true;      ///< Else the input is a residual stream, not tokens.
     bool is_last = true;       ///< Else the output is the residual stream, not logits.
 };
 

@@ -25,7 +25,7 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
                      ""};
     }
     if (options.num_ranks != 1) {
-        return Error{ErrorCode::unsupported, "a model is not split over GPUs yet",
+        return Error{ErrorCode::unsupported, "one GPU has one rank",
                      fmt::format("{} ranks", options.num_ranks), "1"};
     }
     if (options.num_kv_blocks == 0 || options.max_step_tokens == 0) {
@@ -51,12 +51,19 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
     info_.kernels = fmt::format("cuda sm_{}", gpu_.info().architecture);
     HOKKU_CHECK(start_buffers());
     HOKKU_TRY(logits_, HostLogits::create(gpu_, options_.max_step_logits, spec.num_vocab));
-    forward_.emplace(gpu_, spec, weights_, blas_.get(), own_options_.products);
+    forward_.emplace(gpu_, spec, weights_, blas_.get(), own_options_.products, own_options_.others);
     HOKKU_CHECK(forward_->find_kernels(options_.kv_type));
 
     info_.num_threads = 1;
-    info_.bytes_per_token = weights_.bytes + model_.weights().embedding.row_bytes();
+    info_.bytes_per_token =
+        weights_.bytes + (spec.part.is_first ? model_.weights().embedding.row_bytes() : 0);
     info_.rank_weight_bytes = {weight_bytes(model_.weights())};
+    if (GpuCommunicator* others = own_options_.others) {
+        // The ways between the devices are found before graphs are captured.
+        others->all_reduce({buffers_.delta, spec.dim});
+        HOKKU_CHECK(gpu_.check(others->take_result(), "ncclAllReduce"));
+        HOKKU_CHECK(gpu_.synchronize());
+    }
     HOKKU_TRY(ContextMemory context,
               ContextMemory::create(gpu_, spec, options_, options_.num_kv_blocks));
     return use_context(std::move(context));
@@ -122,7 +129,7 @@ GpuStep CudaBackend::bucket_step(uint32_t bucket, HeadOutput head) const {
 }
 
 Result<void> CudaBackend::make_programs() {
-    if (!own_options_.is_persistent) return {};
+    if (!own_options_.is_persistent || own_options_.others != nullptr) return {};
     for (const HeadOutput head : {HeadOutput::none, HeadOutput::all}) {
         HOKKU_TRY(context_.programs[head == HeadOutput::none ? 0 : 1],
                   forward_->make_program(bucket_step(0, head)));
@@ -222,6 +229,10 @@ Result<void> CudaBackend::finish_logits(const Step& step) {
 
 /// Runs the step again and looks for the first layer whose output is not finite.
 Error CudaBackend::describe_nonfinite(const Step& step) {
+    if (own_options_.others != nullptr) {  // They would have to run it again, too.
+        return {ErrorCode::numeric, "the logits are not finite numbers", "a model on several GPUs",
+                "finite values"};
+    }
     Step again = step;
     again.trace = nullptr;
     again.stop = {};

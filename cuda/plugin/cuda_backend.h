@@ -35,6 +35,7 @@ struct CudaOptions {
     bool is_persistent = false;
     const BlasApi* blas = nullptr;  ///< Null: there is no cuBLAS.
     PrefillProducts products = PrefillProducts::own;
+    GpuCommunicator* others = nullptr;  ///< The model is one rank's shard.
 };
 
 class CudaBackend final : public Backend {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "backend/dequantize.h"
 #include "base/try.h"
 #include "plugin/cuda_backend.h"
+#include "plugin/host_embedding.h"
 
 namespace hokku::cuda {
 
@@ -180,7 +180,6 @@ HeadOutput CudaBackend::output_of(const Step& step) const {
 /// Positions, block tables, and embeddings or what the layers before gave.
 void CudaBackend::fill_rows(const Step& step, const Piece& piece, const StepInput& input) {
     const ModelSpec& spec = model_.spec();
-    const WeightMatrix &table = model_.weights().embedding, &learned = model_.weights().positions;
     const uint32_t max_blocks = kv_.num_blocks();
     const StepSequence* sequence = step.sequences.data();
     for (uint32_t row = 0; row < piece.count; ++row) {
@@ -193,21 +192,12 @@ void CudaBackend::fill_rows(const Step& step, const Piece& piece, const StepInpu
         const size_t num_blocks = std::min<size_t>(last / kKvBlockTokens + 1, max_blocks);
         std::copy_n(sequence->blocks.begin(), num_blocks, input.tables + size_t{row} * max_blocks);
         float* x = input.x + size_t{row} * spec.dim;
-        if (spec.part.first_layer > 0) {
+        if (!spec.part.is_first) {
             std::copy_n(step.hidden.begin() + static_cast<ptrdiff_t>(size_t{step_row} * spec.dim),
                         spec.dim, x);
-            continue;
+        } else {
+            look_up_row(model_, step.tokens[step_row], position, {x, spec.dim}, learned_);
         }
-        const auto token = static_cast<size_t>(step.tokens[step_row]);
-        dequantize_row(table.type, table.data + token * table.row_stride, spec.dim, x);
-        if (spec.embedding_scale != 1.0f) {
-            for (uint32_t i = 0; i < spec.dim; ++i) x[i] *= spec.embedding_scale;
-        }
-        if (!learned) continue;
-        learned_.resize(spec.dim);
-        dequantize_row(learned.type, learned.data + position * learned.row_stride, spec.dim,
-                       learned_.data());
-        for (uint32_t i = 0; i < spec.dim; ++i) x[i] += learned_[i];
     }
 }
 

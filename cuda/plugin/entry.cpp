@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "driver/blas_api.h"
+#include "driver/nccl_api.h"
 #include "plugin/images.h"
 #include "plugin/plugin.h"
 
@@ -20,6 +21,10 @@ Result<std::unique_ptr<SymbolSource>> open_installed_blas() {
     return open_library(blas_library_names());
 }
 
+Result<std::unique_ptr<SymbolSource>> open_installed_nccl() {
+    return open_library(nccl_library_names());
+}
+
 Result<PluginSource> open_installed_source() {
     PluginSource source;
     const auto images = kernel_images();
@@ -35,6 +40,7 @@ Result<PluginSource> open_installed_source() {
     }
     source.library = std::move(library).value();
     source.open_blas = open_installed_blas;
+    source.open_nccl = open_installed_nccl;
     return source;
 }
 

@@ -67,7 +67,7 @@ bool has_head(const GpuStep& step) {
 
 Result<void> GpuForward::issue(const GpuStep& step) {
     const uint32_t dim = spec_.dim;
-    if (spec_.part.first_layer == 0) trace_values(step, "embed", step.input.x, dim, dim);
+    if (spec_.part.is_first) trace_values(step, "embed", step.input.x, dim, dim);
     norm(norm_params(step, weights_.layers[0].mixer_norm, mixer_input(step, 0)));
     for (uint32_t i = 0; i < spec_.num_layers; ++i) run_layer(step, i);
     if (has_head(step)) {

@@ -60,15 +60,17 @@ struct GpuStep {
 
 class GpuForward {
   public:
-    /// `blas` may be null: products are those of kernels.
+    /// `blas` may be null: products are those of kernels. `others`: the end to the other ranks of a
+    /// model that is split over several GPUs, or null.
     GpuForward(const Gpu& gpu, const ModelSpec& spec, const GpuWeights& weights,
-               const GpuBlas* blas, PrefillProducts products)
+               const GpuBlas* blas, PrefillProducts products, GpuCommunicator* others)
         : gpu_(gpu),
           launcher_(gpu),
           spec_(spec),
           weights_(weights),
           blas_(blas),
-          products_(products) {}
+          products_(products),
+          others_(others) {}
 
     /// The kernels that do not depend on weight types.
     /// Errors : unsupported, naming the kernel that no module has.
@@ -131,6 +133,8 @@ class GpuForward {
     /// The end of a branch: `produce` gives it, what it gives is added to x; and the next norm.
     void add_branch(const GpuStep& step, const Branch& branch,
                     const std::function<void(const Output&)>& produce);
+    void add_ranks_branch(const GpuStep& step, const Branch& branch,
+                          const std::function<void(const Output&)>& produce);
     [[nodiscard]] NormAddParams norm_params_of(const GpuNorm& norm, float* y, uint32_t n,
                                                uint32_t stride) const;
     [[nodiscard]] NormAddParams add_params(const GpuStep& step, const GpuNorm& post_norm) const;
@@ -177,6 +181,7 @@ class GpuForward {
     const GpuWeights& weights_;
     const GpuBlas* blas_;
     PrefillProducts products_;
+    GpuCommunicator* others_;
     FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, rope_append_ = nullptr,
                    attention_combine_ = nullptr, activate_quantize_ = nullptr,
                    quantize_rows_ = nullptr, route_experts_ = nullptr, sort_experts_ = nullptr,

@@ -8,6 +8,7 @@
 
 #include "plugin/gpu.h"
 #include "plugin/gpu_blas.h"
+#include "plugin/gpu_communicator.h"
 #include "plugin/gpu_persistent.h"
 #include "plugin/launch_size.h"
 
@@ -24,6 +25,12 @@ class GpuLauncher {
         } else {
             launch_bytes(function, size, &params);
         }
+    }
+    /// The sum over all ranks.
+    void all_reduce(GpuCommunicator& others, float* values, size_t n) {
+        if (!is_ok()) return;
+        others.all_reduce({values, n});
+        fail(others.take_result(), "ncclAllReduce");
     }
     /// Not while they are noted down.
     void multiply(const GpuBlas& blas, const BlasProduct& product) {

@@ -177,6 +177,7 @@ void GpuForward::activate(const GpuStep& step, const FfnSpec& spec, uint32_t hid
 void GpuForward::add_branch(const GpuStep& step, const Branch& branch,
                             const std::function<void(const Output&)>& produce) {
     const uint32_t dim = spec_.dim;
+    if (others_ != nullptr) return add_ranks_branch(step, branch, produce);
     if (step.trace != nullptr) {
         produce({nullptr, step.buffers.delta, dim});
         trace_stage(step, branch.index, branch.stage, step.buffers.delta, dim, dim);
@@ -186,6 +187,18 @@ void GpuForward::add_branch(const GpuStep& step, const Branch& branch,
         return produce({step.input.x, step.input.x, dim, next});
     const NormAddParams add = add_params(step, branch.post_norm);
     produce({nullptr, step.buffers.delta, dim, next, &add});
+}
+
+/// The same where each rank has a part of it.
+void GpuForward::add_ranks_branch(const GpuStep& step, const Branch& branch,
+                                  const std::function<void(const Output&)>& produce) {
+    const uint32_t dim = spec_.dim;
+    float* delta = step.buffers.delta;
+    produce({nullptr, delta, dim});
+    launcher_.all_reduce(*others_, delta, size_t{step.rows.count} * dim);
+    trace_stage(step, branch.index, branch.stage, delta, dim, dim);
+    const NormAddParams add = add_params(step, branch.post_norm);
+    finish({nullptr, delta, dim, branch.next ? &*branch.next : nullptr, &add}, step.rows.count);
 }
 
 /// y <- norm(y), rows of n values.

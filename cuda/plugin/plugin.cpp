@@ -15,15 +15,18 @@
 #include "gguf/gguf_view.h"
 #include "hokku/paths.h"
 #include "plugin/cuda_backend.h"
+#include "plugin/ranks_backend.h"
 
 namespace hokku {
 
 /// A model as the core holds it.
 struct PluginModel {
-    std::unique_ptr<cuda::Gpu> gpu;
+    std::vector<std::unique_ptr<cuda::Gpu>> gpus;  ///< One for each rank.
     std::unique_ptr<Model> model;
-    std::unique_ptr<Model> part;  ///< The layers that are on the device.
-    std::unique_ptr<cuda::CudaBackend> backend;
+    std::unique_ptr<Model> part;         ///< The layers that are on the device.
+    std::vector<cuda::GpuShard> shards;  ///< Of these, where there are several ranks.
+    std::unique_ptr<Backend> backend;
+    cuda::CudaBackend* single = nullptr;  ///< The backend where there is one rank.
     std::vector<StepSequence> sequences;
 };
 
@@ -61,6 +64,8 @@ struct Driver {
     bool is_blas_looked_for = false;
     std::unique_ptr<SymbolSource> blas_library;
     std::optional<BlasApi> blas;
+    std::unique_ptr<SymbolSource> nccl_library;
+    std::optional<NcclApi> nccl;
 };
 
 OpenPluginSource& opener() {
@@ -100,6 +105,20 @@ const BlasApi* find_blas(const Model& model, PrefillProducts products) {
     return driver.blas ? &*driver.blas : nullptr;
 }
 
+/// Errors : unsupported: the system has no NCCL.
+Result<const NcclApi*> find_nccl() {
+    static std::mutex mutex;
+    HOKKU_TRY(Driver* const driver, find_driver());
+    const std::lock_guard lock(mutex);
+    if (driver->nccl) return &*driver->nccl;
+    if (driver->source.open_nccl == nullptr) {
+        return Error{ErrorCode::unsupported, "several GPUs need NCCL", "this system", ""};
+    }
+    HOKKU_TRY(driver->nccl_library, driver->source.open_nccl());
+    HOKKU_TRY(driver->nccl, load_nccl_api(*driver->nccl_library));
+    return &*driver->nccl;
+}
+
 /// What docs/gpu.md says of the environment.
 CudaOptions options_for(const Model& model) {
     CudaOptions options;
@@ -126,10 +145,16 @@ Result<void> list(PluginDevice* devices, uint32_t max_devices, uint32_t* num_dev
     return {};
 }
 
-Result<void> open(uint32_t device, std::span<const PluginFile> files, PluginModel** out) {
+Result<void> open(uint32_t device, uint32_t num_ranks, std::span<const PluginFile> files,
+                  PluginModel** out) {
     HOKKU_TRY(const Driver* const driver, find_driver());
     HOKKU_TRY(const std::vector<GpuInfo> gpus, list_gpus(driver->api));
-    if (device >= gpus.size()) {
+    if (device < gpus.size() && num_ranks > gpus.size() - device) {
+        return Error{ErrorCode::unsupported, "there are fewer GPUs than ranks",
+                     std::to_string(num_ranks) + " ranks",
+                     std::to_string(gpus.size() - device) + " or fewer"};
+    }
+    if (device >= gpus.size() || num_ranks == 0) {
         return Error{ErrorCode::bad_argument, "there is no such GPU", std::to_string(device),
                      "below " + std::to_string(gpus.size())};
     }
@@ -141,8 +166,12 @@ Result<void> open(uint32_t device, std::span<const PluginFile> files, PluginMode
     HOKKU_TRY(GgufFile file, view_gguf(bytes));
     HOKKU_TRY(Model loaded, Model::load(std::make_shared<const GgufFile>(std::move(file))));
     model->model = std::make_unique<Model>(std::move(loaded));
-    HOKKU_TRY(model->gpu,
-              Gpu::open(driver->api, static_cast<int32_t>(device), driver->source.images));
+    if (num_ranks > 1) HOKKU_CHECK(find_nccl());
+    for (uint32_t rank = 0; rank < num_ranks; ++rank) {
+        HOKKU_TRY(auto gpu, Gpu::open(driver->api, static_cast<int32_t>(device + rank),
+                                      driver->source.images));
+        model->gpus.push_back(std::move(gpu));
+    }
     *out = model.release();
     return {};
 }
@@ -154,15 +183,15 @@ int32_t list_devices(PluginDevice* devices, uint32_t max_devices, uint32_t* num_
     return answer(list(devices, max_devices, num_devices), error);
 }
 
-int32_t open_model(uint32_t device, const PluginFile* files, uint32_t num_files,
+int32_t open_model(uint32_t device, uint32_t num_ranks, const PluginFile* files, uint32_t num_files,
                    PluginModel** model, PluginError* error) {
-    return answer(open(device, {files, num_files}, model), error);
+    return answer(open(device, num_ranks, {files, num_files}, model), error);
 }
 
 void close_model(PluginModel* model) {
     if (model == nullptr) return;
     model->backend.reset();
-    model->gpu.reset();
+    model->gpus.clear();
     delete model;
 }
 
@@ -173,11 +202,29 @@ Result<Model> layers_from(const Model& model, uint32_t first_layer) {
                  "below " + std::to_string(num_layers)};
 }
 
+/// What NCCL takes of each device.
+constexpr uint64_t kNcclBytes = uint64_t{256} << 20;
+
 Result<CudaPlan> plan_part(PluginModel& model, KvType kv_type, uint32_t first_layer) {
     HOKKU_TRY(const Model part, layers_from(*model.model, first_layer));
     const CudaOptions own = options_for(part);
-    return plan_cuda(*model.gpu, part, kv_type,
-                     blas_needs(part, own.products, own.blas != nullptr));
+    const auto plan_of = [&](const Gpu& gpu, const Model& own_model) {
+        return plan_cuda(gpu, own_model, kv_type,
+                         blas_needs(own_model, own.products, own.blas != nullptr));
+    };
+    if (model.gpus.size() == 1) return plan_of(*model.gpus.front(), part);
+    HOKKU_TRY(const std::vector<GpuShard> shards,
+              shard_for_gpus(part, static_cast<uint32_t>(model.gpus.size())));
+    CudaPlan all{.free_bytes = UINT64_MAX, .total_bytes = UINT64_MAX};
+    for (size_t i = 0; i < shards.size(); ++i) {
+        HOKKU_TRY(const CudaPlan plan, plan_of(*model.gpus[i], shards[i].model));
+        all.free_bytes = std::min(all.free_bytes, plan.free_bytes);
+        all.total_bytes = std::min(all.total_bytes, plan.total_bytes);
+        all.weight_bytes = std::max(all.weight_bytes, plan.weight_bytes);
+        all.fixed_bytes = std::max(all.fixed_bytes, plan.fixed_bytes + kNcclBytes);
+        all.kv_block_bytes = std::max(all.kv_block_bytes, plan.kv_block_bytes);
+    }
+    return all;
 }
 
 int32_t plan(PluginModel* model, uint32_t kv_type, uint32_t first_layer, PluginPlan* out,
@@ -187,6 +234,27 @@ int32_t plan(PluginModel* model, uint32_t kv_type, uint32_t first_layer, PluginP
     *out = {plan->free_bytes, plan->total_bytes, plan->weight_bytes, plan->fixed_bytes,
             plan->kv_block_bytes};
     return 0;
+}
+
+Result<void> start_part(PluginModel& model, const BackendOptions& options, uint32_t first_layer,
+                        const std::function<Result<void>(double)>& report) {
+    HOKKU_TRY(Model part, layers_from(*model.model, first_layer));
+    model.part = std::make_unique<Model>(std::move(part));
+    const CudaOptions own = options_for(*model.part);
+    if (model.gpus.size() == 1) {
+        HOKKU_TRY(auto backend,
+                  CudaBackend::create(*model.gpus.front(), *model.part, options, report, own));
+        model.single = backend.get();
+        model.backend = std::move(backend);
+        return {};
+    }
+    HOKKU_TRY(const NcclApi* const nccl, find_nccl());
+    HOKKU_TRY(model.shards, shard_for_gpus(*model.part, static_cast<uint32_t>(model.gpus.size())));
+    std::vector<const Gpu*> gpus;
+    for (const auto& gpu : model.gpus) gpus.push_back(gpu.get());
+    HOKKU_TRY(model.backend,
+              RanksBackend::create(gpus, *model.part, model.shards, options, *nccl, own, report));
+    return {};
 }
 
 int32_t start(PluginModel* model, const PluginOptions* options, void* context,
@@ -200,14 +268,7 @@ int32_t start(PluginModel* model, const PluginOptions* options, void* context,
         if (report == nullptr || report(context, share) == 0) return {};
         return Error{ErrorCode::cancelled, "the load was cancelled", "", ""};
     };
-    auto part = layers_from(*model->model, options->first_layer);
-    if (!part.ok()) return answer(part.error(), error);
-    model->part = std::make_unique<Model>(std::move(part).value());
-    const CudaOptions own = options_for(*model->part);
-    auto backend = CudaBackend::create(*model->gpu, *model->part, wanted, on_share, own);
-    if (!backend.ok()) return answer(backend.error(), error);
-    model->backend = std::move(backend).value();
-    return 0;
+    return answer(start_part(*model, wanted, options->first_layer, on_share), error);
 }
 
 int32_t run(PluginModel* model, const PluginStep* step, const float** logits, PluginError* error) {
@@ -235,7 +296,12 @@ int32_t run(PluginModel* model, const PluginStep* step, const float** logits, Pl
         const auto* wanted = static_cast<const PluginStep*>(context);
         return wanted->is_stopped != nullptr && wanted->is_stopped(wanted->context) != 0;
     };
-    const auto result = model->backend->run(own, {is_stopped, step});
+    if (model->single == nullptr && is_stopped(step)) {
+        return answer(Error{ErrorCode::cancelled, "the step was cancelled", "model step", ""},
+                      error);
+    }
+    const auto result = model->single != nullptr ? model->single->run(own, {is_stopped, step})
+                                                 : model->backend->run(own);
     if (!result.ok()) return answer(result.error(), error);
     *logits = result->data();
     return 0;
@@ -273,7 +339,9 @@ void info(PluginModel* model, PluginInfo* out) {
     out->kv_bytes = info.kv_bytes;
     out->scratch_bytes = info.scratch_bytes;
     out->bytes_per_token = info.bytes_per_token;
-    out->weight_bytes = info.rank_weight_bytes.front();
+    out->num_ranks =
+        static_cast<uint32_t>(std::min<size_t>(info.rank_weight_bytes.size(), kMaxPluginRanks));
+    std::copy_n(info.rank_weight_bytes.begin(), out->num_ranks, out->rank_weight_bytes);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ struct PluginSource {
     std::vector<const void*> images;  ///< They outlive everything.
     /// Opens cuBLAS, for models that need it.
     Result<std::unique_ptr<SymbolSource>> (*open_blas)() = nullptr;
+    /// Opens NCCL, for models on several devices.
+    Result<std::unique_ptr<SymbolSource>> (*open_nccl)() = nullptr;
 };
 
 /// Called when the driver is needed first; called again after an error.

@@ -101,7 +101,7 @@ void Forward::place_rows() {
 }
 
 void Forward::embed() {
-    if (spec_.part.first_layer > 0) {
+    if (!spec_.part.is_first) {
         const size_t begin = rows_.begin * buffers_.dim, end = rows_.end * buffers_.dim;
         std::copy_n(step_.hidden.data() + begin, end - begin, x_ + begin);
         return;

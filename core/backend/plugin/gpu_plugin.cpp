@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -97,7 +98,7 @@ Result<std::vector<GpuDevice>> list_gpu_devices(const PluginTable& plugin) {
 // ---- a model -----------------------------------------------------------------------------------
 
 Result<std::unique_ptr<GpuModel>> GpuModel::open(const PluginTable& plugin, uint32_t device,
-                                                 const GgufFile& file) {
+                                                 const GgufFile& file, uint32_t num_ranks) {
     std::vector<std::string> paths;
     for (const fs::path& path : file.shard_paths()) paths.push_back(path_utf8(path));
     std::vector<PluginFile> files;
@@ -107,8 +108,8 @@ Result<std::unique_ptr<GpuModel>> GpuModel::open(const PluginTable& plugin, uint
     }
     PluginModel* model = nullptr;
     PluginError error = {};
-    if (plugin.open_model(device, files.data(), static_cast<uint32_t>(files.size()), &model,
-                          &error) != 0)
+    if (plugin.open_model(device, num_ranks, files.data(), static_cast<uint32_t>(files.size()),
+                          &model, &error) != 0)
         return error_of(error);
     return std::unique_ptr<GpuModel>(new GpuModel(plugin, model));
 }
@@ -202,7 +203,8 @@ class GpuBackend final : public Backend {
         info_.kv_bytes = info.kv_bytes;
         info_.scratch_bytes = info.scratch_bytes;
         info_.bytes_per_token = info.bytes_per_token;
-        info_.rank_weight_bytes = {info.weight_bytes};
+        const uint32_t num_ranks = std::clamp(info.num_ranks, 1u, kMaxPluginRanks);
+        info_.rank_weight_bytes.assign(info.rank_weight_bytes, info.rank_weight_bytes + num_ranks);
     }
 
     std::unique_ptr<GpuModel> owner_;

@@ -36,9 +36,9 @@ struct GpuPlan {
 /// Threads: one at a time.
 class GpuModel {
   public:
-    /// `file` outlives it.
+    /// `file` outlives it. With several ranks: on as many devices, from this one on.
     static Result<std::unique_ptr<GpuModel>> open(const PluginTable& plugin, uint32_t device,
-                                                  const GgufFile& file);
+                                                  const GgufFile& file, uint32_t num_ranks = 1);
     GpuModel(const GpuModel&) = delete;
     GpuModel& operator=(const GpuModel&) = delete;
     ~GpuModel();

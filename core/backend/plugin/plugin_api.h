@@ -37,7 +37,7 @@ struct PluginFile {
     uint64_t num_bytes;
 };
 
-/// Bytes on the device.
+/// Bytes on the device; of several on each, where it is the most, and the least that is free.
 struct PluginPlan {
     uint64_t free_bytes, total_bytes;
     uint64_t weight_bytes, fixed_bytes, kv_block_bytes;
@@ -69,10 +69,15 @@ struct PluginStep {
     int32_t (*is_stopped)(void* context);
 };
 
+/// GPUs that a model is split over at most.
+inline constexpr uint32_t kMaxPluginRanks = 8;
+
 struct PluginInfo {
     char device[256];
     char kernels[64];
-    uint64_t kv_bytes, scratch_bytes, bytes_per_token, weight_bytes;
+    uint64_t kv_bytes, scratch_bytes, bytes_per_token;
+    uint32_t num_ranks, unused;
+    uint64_t rank_weight_bytes[kMaxPluginRanks];
 };
 
 struct PluginModel;  ///< The plug-in's own.
@@ -83,9 +88,9 @@ struct PluginTable {
     /// Up to max_devices; `num_devices` gets how many there are.
     int32_t (*list_devices)(PluginDevice* devices, uint32_t max_devices, uint32_t* num_devices,
                             PluginError* error);
-    /// Reads and checks the model for a device.
-    int32_t (*open_model)(uint32_t device, const PluginFile* files, uint32_t num_files,
-                          PluginModel** model, PluginError* error);
+    /// Reads and checks the model for a device, or for several from that one on.
+    int32_t (*open_model)(uint32_t device, uint32_t num_ranks, const PluginFile* files,
+                          uint32_t num_files, PluginModel** model, PluginError* error);
     void (*close_model)(PluginModel* model);
     int32_t (*plan)(PluginModel* model, uint32_t kv_type, uint32_t first_layer, PluginPlan* plan,
                     PluginError* error);

@@ -34,11 +34,11 @@ struct LoadOptions {
     /// Absent: f32 on the CPU, f16 on a GPU.
     std::optional<KvType> kv_type = std::nullopt;
     uint32_t num_threads = 0;  ///< 0: one per fast core within the quota. Capped at its CPUs.
-    /// Tensor parallel: the model is split over this many ranks, which share the threads (at least
-    /// one each) and compute each layer together.
+    /// Tensor parallel: the model is split over this many ranks, which compute each layer together:
+    /// on the CPU they share the threads, at least one each; on GPUs each rank has one.
     uint32_t num_ranks = 1;
     /// "auto": a GPU where a plug-in, a driver and a device are there and the model fits, else the
-    /// CPU; "cpu"; "cuda" or "cuda:N": that GPU or an error. Exact and ranks are the CPU's.
+    /// CPU; "cpu"; "cuda" or "cuda:N": that GPU, with ranks those from it on, or an error.
     std::string device = "auto";
     /// Layers on the GPU, the last ones; the others run on the CPU. Absent: as many as fit. 0:
     /// none.

@@ -5,6 +5,8 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "emulation/fakes/fake_state.h"
 #include "emulation/runtime.h"
@@ -110,6 +112,7 @@ void gather(Collective& collective) {
 /// The ranks of one communicator and the collectives that not all have come to.
 struct FakeClique {
     uint32_t num_ranks = 0;
+    bool is_aborted = false;
     std::map<uint64_t, Collective> collectives;
 };
 
@@ -132,6 +135,7 @@ DriverResult fail(FakeState& state, const std::string& what) {
 /// In the turn of one rank: waits for the others.
 DriverResult run_part(FakeState& state, FakeComm& comm, Part part) {
     FakeClique& clique = *comm.clique;
+    if (clique.is_aborted) return DriverResult::success;
     const uint64_t number = comm.num_run++;
     Collective& collective = clique.collectives[number];
     collective.parts.resize(clique.num_ranks);
@@ -153,7 +157,7 @@ DriverResult run_part(FakeState& state, FakeComm& comm, Part part) {
     ++state.num_waiting_ranks;
     run_clique(state, clique);
     const auto is_over = [&] {
-        return collective.is_done || state.sticky != DriverResult::success;
+        return collective.is_done || clique.is_aborted || state.sticky != DriverResult::success;
     };
     const bool is_in_time =
         state.changed.wait_for(state.mutex, std::chrono::milliseconds(timeout_ms), is_over);
@@ -162,7 +166,7 @@ DriverResult run_part(FakeState& state, FakeComm& comm, Part part) {
         return fail(state, "rank " + std::to_string(comm.rank) +
                                " waits for others in collective " + std::to_string(number));
     }
-    return collective.is_done ? DriverResult::success : state.sticky;
+    return collective.is_done || clique.is_aborted ? DriverResult::success : state.sticky;
 }
 
 NcclResult issue_part(NcclComm handle, cuda::StreamHandle stream_handle, const Part& part) {
@@ -217,8 +221,16 @@ NcclResult destroy(NcclComm comm) {
     return NcclResult::success;
 }
 
+/// Whoever waits goes on, with whatever there is.
 NcclResult abort(NcclComm comm) {
-    delete reinterpret_cast<FakeComm*>(comm);
+    FakeState& state = fake_state();
+    const std::lock_guard lock(state.mutex);
+    auto* own = reinterpret_cast<FakeComm*>(comm);
+    own->clique->is_aborted = true;
+    state.changed.notify_all();
+    // What it has issued may come to its turn later.
+    static std::vector<std::unique_ptr<FakeComm>> ended;
+    ended.emplace_back(own);
     return NcclResult::success;
 }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// GpuCommunicator: the core's Communicator between GPUs of this machine, over NCCL. Values lie on
+// the devices, and what is done is done in the order of each device's stream, in graphs too.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/communicator.h"
+#include "driver/nccl_api.h"
+#include "plugin/gpu.h"
+
+namespace hokku::cuda {
+
+/// Threads: an end belongs to the thread of its rank, but for abort(): any.
+class GpuCommunicator final : public Communicator {
+  public:
+    /// One end for each GPU.
+    /// Errors : device.
+    static Result<std::vector<std::unique_ptr<GpuCommunicator>>> create(
+        const NcclApi& api, std::span<const Gpu* const> gpus);
+    GpuCommunicator(const GpuCommunicator&) = delete;
+    GpuCommunicator& operator=(const GpuCommunicator&) = delete;
+    ~GpuCommunicator() override;
+
+    [[nodiscard]] uint32_t rank() const override { return rank_; }
+    [[nodiscard]] uint32_t num_ranks() const override { return num_ranks_; }
+    void all_reduce(std::span<float> values) override;
+    /// Needs  : one row, of as many columns on every rank, wanted by every rank.
+    void all_gather(const GatherCall& call) override;
+    /// How the calls since the last time went.
+    DriverResult take_result();
+    /// Ends what others wait for. Nothing works afterwards.
+    void abort();
+
+  private:
+    GpuCommunicator(const NcclApi& api, const Gpu& gpu) : api_(api), gpu_(gpu) {}
+    void note(NcclResult result);
+
+    NcclApi api_;
+    const Gpu& gpu_;
+    NcclComm comm_ = nullptr;
+    uint32_t rank_ = 0, num_ranks_ = 1;
+    bool is_aborted_ = false;
+    DriverResult result_ = DriverResult::success;
+};
+
+}  // namespace hokku::cuda

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models on several GPUs of the fake driver, which meet in the in-memory NCCL: the text and logits
+// of one, blocks in the file's layout, errors of one rank, and what the engine makes of all that.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/plugin/gpu_plugin.h"
+#include "base/try.h"
+#include "emulation/fakes/fake_blas.h"
+#include "emulation/fakes/fake_driver.h"
+#include "emulation/fakes/fake_nccl.h"
+#include "engine/engine_access.h"
+#include "engine/model_loader.h"
+#include "plugin/plugin.h"
+#include "plugin/ranks_backend.h"
+#include "support/catch.h"
+#include "support/forward_checks.h"
+#include "support/golden.h"
+#include "support/scratch_folder.h"
+#include "support/synthetic_model.h"
+
+using namespace hokku;
+using namespace hokku::testing;
+using cuda::DriverResult;
+using emulation::FakeDriver;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// GPUs of the fake driver, with a model's shards on them.
+class Ranks {
+  public:
+    explicit Ranks(uint32_t num_ranks) {
+        FakeDriver::reset({.num_devices = static_cast<int32_t>(num_ranks)});
+        api_ = value_of(cuda::load_driver_api(emulation::FakeDriverSymbols{}));
+        nccl_ = value_of(cuda::load_nccl_api(emulation::FakeNcclSymbols{}));
+        blas_ = value_of(cuda::load_blas_api(emulation::FakeBlasSymbols{}));
+        value_of(cuda::list_gpus(api_));
+        const std::vector<const void*> images = {emulation::kEmulatedImage};
+        for (uint32_t i = 0; i < num_ranks; ++i) {
+            gpus_.push_back(value_of(cuda::Gpu::open(api_, static_cast<int32_t>(i), images)));
+            pointers_.push_back(gpus_.back().get());
+        }
+    }
+    std::unique_ptr<ModelRunner> open(const fs::path& path, const ModelRunner::Options& options) {
+        const auto make = [this](const Model& model,
+                                 const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
+            BackendOptions own = wanted;
+            own.exact = false;
+            HOKKU_TRY(shards_, cuda::shard_for_gpus(model, static_cast<uint32_t>(gpus_.size())));
+            HOKKU_TRY(auto backend, cuda::RanksBackend::create(
+                                        pointers_, model, shards_, own, nccl_, {.blas = &blas_},
+                                        [](double) { return Result<void>(); }));
+            return std::unique_ptr<Backend>(std::move(backend));
+        };
+        return value_of(ModelRunner::open(path, options, make));
+    }
+
+  private:
+    cuda::DriverApi api_;
+    cuda::NcclApi nccl_;
+    cuda::BlasApi blas_;
+    std::vector<std::unique_ptr<cuda::Gpu>> gpus_;
+    std::vector<const cuda::Gpu*> pointers_;
+    std::vector<cuda::GpuShard> shards_;
+};
+
+std::vector<int32_t> counted(int32_t count) {
+    std::vector<int32_t> tokens(static_cast<size_t>(count));
+    for (int32_t i = 0; i < count; ++i) tokens[static_cast<size_t>(i)] = i * 7 % 90 + 3;
+    return tokens;
+}
+
+/// Text by identity where both compute without codes.
+void check_ranks(const fs::path& path, uint32_t num_ranks, KvType kv_type, double limit,
+                 bool has_codes = false) {
+    INFO(num_ranks << " ranks, " << kv_type_name(kv_type));
+    const ModelRunner::Options options{.exact = false, .context_tokens = 192, .kv_type = kv_type};
+    const auto cpu = open_or_fail(path, options);
+    Ranks ranks(num_ranks);
+    const auto gpus = ranks.open(path, options);
+    const std::vector<int32_t> tokens = counted(21);
+    const auto expected = value_of(cpu->evaluate(tokens, 64));
+    CHECK(relative_error(value_of(gpus->evaluate(tokens, 64)), expected) < limit);
+    const auto decoded = value_of(gpus->evaluate(tokens, 1));
+    CHECK(relative_error(decoded, expected) < limit);
+    const auto text = value_of(cpu->greedy(tokens, 5));
+    const auto got = value_of(gpus->greedy(tokens, 5));
+    if (!has_codes) CHECK(got == text);
+    if (kv_type != KvType::f32) return;
+    // Blocks leave in the file's layout, and come back.
+    Backend& backend = gpus->backend();
+    REQUIRE(backend.kv_block_bytes() == cpu->backend().kv_block_bytes());
+    std::vector<std::byte> block(backend.kv_block_bytes()), on_cpu(block.size());
+    backend.read_block(2, 25, block);
+    cpu->backend().read_block(2, 25, on_cpu);
+    const auto* a = reinterpret_cast<const float*>(block.data());
+    const auto* b = reinterpret_cast<const float*>(on_cpu.data());
+    CHECK(relative_error({a, a + block.size() / 4}, {b, b + block.size() / 4}) < limit);
+    REQUIRE(backend.grow_kv(7).ok());
+    backend.write_block(5, on_cpu);
+    backend.copy_block(5, 6);
+    const uint32_t table = 6, row = 0;
+    const int32_t token = 9;
+    const StepSequence moved{0, 1, 25, {&table, 1}};
+    const Step step{.tokens = {&token, 1}, .sequences = {&moved, 1}, .logit_rows = {&row, 1}};
+    const auto next = value_of(cpu->append({&token, 1}));
+    CHECK(relative_error(value_of(backend.run(step)), next) < limit);
+    CHECK(backend.growth_blocks(0).value() > 7);
+}
+
+struct File {
+    explicit File(const SyntheticShape& shape) { write_synthetic_model(path, shape); }
+    ScratchFolder folder;
+    fs::path path = folder / "model.gguf";
+};
+
+Result<const PluginTable*> find_emulated_plugin() {
+    cuda::set_plugin_source([]() -> Result<cuda::PluginSource> {
+        cuda::PluginSource source;
+        source.library = std::make_unique<emulation::FakeDriverSymbols>();
+        source.images = {emulation::kEmulatedImage};
+        source.open_nccl = []() -> Result<std::unique_ptr<cuda::SymbolSource>> {
+            return std::unique_ptr<cuda::SymbolSource>(
+                std::make_unique<emulation::FakeNcclSymbols>());
+        };
+        return source;
+    });
+    return &cuda::plugin_table();
+}
+
+std::unique_ptr<Engine> engine_on_emulator() {
+    return value_of(EngineAccess::create(make_model_loader(find_emulated_plugin)));
+}
+
+GenerationResult continue_text(Engine& engine, uint32_t max_tokens) {
+    GenerationRequest request;
+    request.tokens = std::vector<TokenId>{10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
+    request.sampling.temperature = 0;
+    request.max_tokens = max_tokens;
+    request.ignore_end = true;
+    return engine.generate(std::move(request)).wait();
+}
+
+LoadOptions options_of(const File& file, const std::string& device, uint32_t num_ranks) {
+    LoadOptions options;
+    options.path = file.path;
+    options.device = device;
+    options.num_ranks = num_ranks;
+    options.num_threads = 2;
+    options.context_tokens = 128;
+    options.kv_type = KvType::f32;
+    return options;
+}
+
+const SyntheticShape kFourLayers{.num_layers = 4,
+                                 .dim = 64,
+                                 .num_heads = 4,
+                                 .num_kv_heads = 2,
+                                 .head_dim = 16,
+                                 .hidden = 128,
+                                 .num_vocab = 256};
+
+}  // namespace
+
+TEST_CASE("Several GPUs: one, two and four ranks give the CPU's logits and text", "[cuda]") {
+    const File llama({.dim = 128,
+                      .num_heads = 4,
+                      .num_kv_heads = 2,
+                      .head_dim = 32,
+                      .hidden = 256,
+                      .num_vocab = 300});
+    const File qwen2({.architecture = "qwen2",
+                      .dim = 128,
+                      .num_heads = 8,
+                      .num_kv_heads = 4,
+                      .head_dim = 16,
+                      .hidden = 128,
+                      .num_vocab = 256,
+                      .key_bias = 40});
+    const File gemma2({.architecture = "gemma2",
+                       .dim = 128,
+                       .num_heads = 4,
+                       .num_kv_heads = 4,
+                       .head_dim = 32,
+                       .hidden = 128,
+                       .num_vocab = 256,
+                       .is_tied = true});
+    for (const uint32_t num_ranks : {1u, 2u, 4u}) {
+        check_ranks(llama.path, num_ranks, KvType::f32, 2e-4);
+        check_ranks(qwen2.path, num_ranks, KvType::f16, 3e-3);
+        check_ranks(gemma2.path, num_ranks, KvType::f32, 2e-4);
+    }
+}
+
+TEST_CASE("Several GPUs: quantised weights are cut between their blocks", "[cuda]") {
+    for (const TensorType type : {TensorType::q8_0, TensorType::q4_k}) {
+        const File file({.dim = 256,
+                         .num_heads = 8,
+                         .num_kv_heads = 2,
+                         .head_dim = 64,
+                         .hidden = 1024,
+                         .num_vocab = 512,
+                         .type = type});
+        check_ranks(file.path, 2, KvType::f32, 3e-2, true);
+    }
+}
+
+TEST_CASE("Several GPUs: experts are split over ranks", "[cuda]") {
+    for (const char* name : {"mixtral", "qwen2moe"}) {
+        const auto folder = find_golden_or_copy(std::string("arch/") + name);
+        if (!folder) {
+            report_skip(std::string("golden/arch/") + name + " is not there");
+            continue;
+        }
+        INFO(name);
+        check_ranks(*folder / "model.gguf", 2, KvType::f32, 1e-3);
+    }
+}
+
+TEST_CASE("Several GPUs: the engine writes the CPU's text on two, and says so", "[cuda][quick]") {
+    const File file(kFourLayers);
+    FakeDriver::reset({.num_devices = 2});
+    const auto cpu = engine_on_emulator();
+    value_of(cpu->load(options_of(file, "cpu", 1)));
+    const std::vector<TokenId> expected = continue_text(*cpu, 4).tokens;
+    const auto engine = engine_on_emulator();
+    LoadOptions options = options_of(file, "cuda", 2);
+    const ModelInfo info = value_of(engine->load(options));
+    CHECK(info.device == "GPU Emulated device 0, 2 ranks");
+    CHECK(info.rank_weight_bytes.size() == 2);
+    CHECK(continue_text(*engine, 4).tokens == expected);
+    // Two layers on the CPU, the others on both GPUs.
+    options.gpu_layers = 2;
+    CHECK(value_of(engine->load(options))
+              .device.starts_with(
+                  "GPU Emulated device 0, 2 ranks, 2 of 4 layers; the others on CPU"));
+    CHECK(continue_text(*engine, 4).tokens == expected);
+    engine->unload();
+    CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
+TEST_CASE("Several GPUs: too few of them, and models that cannot be cut, go to the CPU's ranks",
+          "[cuda][quick]") {
+    const File file(kFourLayers);
+    FakeDriver::reset({.num_devices = 2});
+    const auto engine = engine_on_emulator();
+    const auto refused = engine->load(options_of(file, "cuda", 4));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message().find("there are fewer GPUs than ranks") != std::string::npos);
+    CHECK_FALSE(engine->load(options_of(file, "cuda:1", 2)).ok());
+    const ModelInfo info = value_of(engine->load(options_of(file, "auto", 4)));
+    CHECK(info.device.starts_with("CPU"));
+    CHECK(info.device_note.find("fewer GPUs than ranks") != std::string::npos);
+}
+
+TEST_CASE("Several GPUs: where one fails in a step, all are brought up again and the text goes on",
+          "[cuda]") {
+    const File file(kFourLayers);
+    FakeDriver::reset({.num_devices = 2});
+    const auto cpu = engine_on_emulator();
+    value_of(cpu->load(options_of(file, "cpu", 1)));
+    const std::vector<TokenId> expected = continue_text(*cpu, 3).tokens;
+    for (uint64_t number = 1; number < 400; number += 23) {
+        FakeDriver::reset({.num_devices = 2});
+        const auto engine = engine_on_emulator();
+        value_of(engine->load(options_of(file, "cuda", 2)));
+        FakeDriver::fail_call(number, DriverResult::launch_failed);
+        const GenerationResult result = continue_text(*engine, 3);
+        const std::string failed = FakeDriver::failed_call();
+        INFO("call " << number << ", " << failed);
+        INFO((result.error ? result.error->message() : ""));
+        CHECK(result.tokens == expected);
+        if (failed.empty()) return;
+    }
+}
