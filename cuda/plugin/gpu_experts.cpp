@@ -35,7 +35,7 @@ void GpuForward::run_experts(const GpuStep& step, uint32_t index, const Quantize
                 combine_experts_,
                 {.grid_x = ceil_div(dim, 256), .grid_y = step.rows.count, .num_threads = 256},
                 params);
-            if (output.next != nullptr) norm(*output.next);
+            finish(output, step.rows.count);
         });
 }
 
