@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "backend/cpu/thread_team.h"
@@ -17,6 +17,7 @@
 #include "engine/draft_model.h"
 #include "engine/memory_plan.h"
 #include "engine/prompt.h"
+#include "engine/read_ahead.h"
 #include "model/shard.h"
 #include "text/tokenizer/tokenizer_factory.h"
 
@@ -69,10 +70,28 @@ float largest_key_bias(const Model& model) {
     return largest;
 }
 
-uint64_t tensor_bytes(const GgufFile& file) {
-    uint64_t bytes = 0;
-    for (const GgufTensor& tensor : file.tensors()) bytes += tensor.data.size();
-    return bytes;
+/// The weights as few long parts, in the order of the memory.
+std::vector<std::span<const std::byte>> weight_parts(const GgufFile& file) {
+    std::vector<std::span<const std::byte>> parts;
+    for (const GgufTensor& tensor : file.tensors())
+        if (!tensor.data.empty()) parts.push_back(tensor.data);
+    std::sort(parts.begin(), parts.end(),
+              [](const auto& a, const auto& b) { return std::less<>()(a.data(), b.data()); });
+    constexpr uintptr_t kPageBytes = 4096;  // what is not mapped between two files is longer
+    size_t count = 0;
+    for (const auto part : parts) {
+        const auto address = reinterpret_cast<uintptr_t>(part.data());
+        const auto last = count > 0 ? reinterpret_cast<uintptr_t>(parts[count - 1].data()) : 0;
+        if (count > 0 && address - last < parts[count - 1].size() + kPageBytes) {
+            const size_t size =
+                std::max<size_t>(address - last + part.size(), parts[count - 1].size());
+            parts[count - 1] = {parts[count - 1].data(), size};
+        } else {
+            parts[count++] = part;
+        }
+    }
+    parts.resize(count);
+    return parts;
 }
 
 uint64_t count_parameters(const GgufFile& file) {
@@ -131,25 +150,9 @@ Result<uint64_t> all_kv_block_bytes(const Model& model, const LoadOptions& optio
     return bytes;
 }
 
-/// Reads one byte of each page, so that the first token does not wait for the disk, in pieces
-/// that let a load be cancelled.
-Result<void> bring_into_memory(const GgufFile& file, const LoadControl& control) {
-    constexpr size_t kPageBytes = 4096, kPieceBytes = size_t{4} << 20;
-    const uint64_t total = std::max<uint64_t>(tensor_bytes(file), 1);
-    uint64_t done = 0;
-    unsigned sum = 0;
-    for (const GgufTensor& tensor : file.tensors()) {
-        for (size_t start = 0; start < tensor.data.size(); start += kPieceBytes) {
-            HOKKU_CHECK(control.report(0.05 + 0.85 * static_cast<double>(done) /
-                                                  static_cast<double>(total)));
-            const size_t end = std::min(tensor.data.size(), start + kPieceBytes);
-            for (size_t at = start; at < end; at += kPageBytes)
-                sum += std::to_integer<unsigned>(tensor.data[at]);
-            done += end - start;
-        }
-    }
-    static std::atomic<unsigned> sink;  // keeps the reads from being optimised away
-    sink.store(sum, std::memory_order_relaxed);
+/// Reads what is left of the weights, in pieces that let a load be cancelled.
+Result<void> finish_reading(ReadAhead& reading, const GgufFile& file, const LoadControl& control) {
+    HOKKU_CHECK(reading.finish(control, 0.05, 0.9));
     if (file.has_read_fault())
         return Error{ErrorCode::io, "the model file cannot be read to its end",
                      path_text(file.path()), "a complete file on a medium without faults"};
@@ -226,9 +229,43 @@ class GgufModelLoader : public ModelLoader {
     explicit GgufModelLoader(FindGpuPlugin find_plugin) : find_plugin_(std::move(find_plugin)) {}
 
     Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
+        auto opened = open_all(options, control);
+        if (!opened.ok()) reading_.reset();
+        return opened;
+    }
+
+    Result<void> start(LoadedModel& loaded, const LoadOptions& options,
+                       const LoadControl& control) override {
+        auto started = start_all(loaded, options, control);
+        reading_.reset();
+        return started;
+    }
+
+    /// First on the same GPU, once, then on the CPU.
+    Result<void> restart(LoadedModel& loaded, const LoadOptions& options,
+                         const Error& lost) override {
+        loaded.backend.reset();
+        HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
+        const bool may_retry = wanted.has_value() && loaded.num_restarts++ == 0;
+        if (!may_retry || !open_gpu(loaded, options, *wanted).ok() ||
+            !start_gpu_backend(loaded, options, {}).ok()) {
+            refuse_gpu(loaded, lost);
+            HOKKU_CHECK(start_cpu(loaded, options));
+        }
+        take_info(loaded);
+        return {};
+    }
+
+  private:
+    Result<LoadedModel> open_all(const LoadOptions& options, const LoadControl& control) {
         LoadedModel loaded;
+        reading_.reset();
         HOKKU_TRY(GgufFile file, open_file(options, control));
         loaded.file = std::make_shared<const GgufFile>(std::move(file));
+        // The weights come while the rest is made. Those that do not fit would push each other out.
+        if (loaded.file->is_mapped() &&
+            loaded.file->file_bytes() < read_system_memory().available_bytes)
+            reading_.emplace(loaded.file);
         HOKKU_TRY(Model model, Model::load(loaded.file));
         loaded.model = std::make_unique<Model>(std::move(model));
         loaded.info = describe(*loaded.file, loaded.model->spec());
@@ -245,13 +282,12 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_CHECK(plan(loaded, options));
         HOKKU_CHECK(open_draft(loaded, options, control));
         HOKKU_CHECK(control.report(loaded.file->is_mapped() ? 0.05 : 0.9));
-        if (loaded.file->is_mapped() && loaded.info.file_bytes < memory_.available_bytes)
-            HOKKU_CHECK(bring_into_memory(*loaded.file, control));
+        if (reading_) HOKKU_CHECK(finish_reading(reading_->pages, *loaded.file, control));
         return loaded;
     }
 
-    Result<void> start(LoadedModel& loaded, const LoadOptions& options,
-                       const LoadControl& control) override {
+    Result<void> start_all(LoadedModel& loaded, const LoadOptions& options,
+                           const LoadControl& control) {
         loaded.max_step_logits = kMaxStepLogits;
         loaded.max_decode_rows = kDecodeRows;
         loaded.max_guesses = kDecodeRows - 1;
@@ -274,22 +310,6 @@ class GgufModelLoader : public ModelLoader {
         return loaded.draft ? start_draft(loaded, options, control) : Result<void>();
     }
 
-    /// First on the same GPU, once, then on the CPU.
-    Result<void> restart(LoadedModel& loaded, const LoadOptions& options,
-                         const Error& lost) override {
-        loaded.backend.reset();
-        HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
-        const bool may_retry = wanted.has_value() && loaded.num_restarts++ == 0;
-        if (!may_retry || !open_gpu(loaded, options, *wanted).ok() ||
-            !start_gpu_backend(loaded, options, {}).ok()) {
-            refuse_gpu(loaded, lost);
-            HOKKU_CHECK(start_cpu(loaded, options));
-        }
-        take_info(loaded);
-        return {};
-    }
-
-  private:
     static void take_info(LoadedModel& loaded) {
         const BackendInfo& backend = loaded.backend->info();
         loaded.info.device = backend.device;
@@ -450,7 +470,8 @@ class GgufModelLoader : public ModelLoader {
                 path_text(loaded.file->path()), "a shorter context"};
         if (!loaded.file->is_mapped() || loaded.info.file_bytes >= memory.available_bytes)
             return {};
-        return bring_into_memory(*loaded.file, {.progress = {}, .stop = control.stop});
+        ReadAhead reading(weight_parts(*loaded.file));
+        return finish_reading(reading, *loaded.file, {.progress = {}, .stop = control.stop});
     }
 
     /// With the layers, the blocks and the context that are planned.
@@ -504,7 +525,7 @@ class GgufModelLoader : public ModelLoader {
     }
 
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
-        memory_ = read_system_memory();
+        const SystemMemory memory = read_system_memory();
         ModelInfo& info = loaded.info;
         info.kv_type = options.kv_type.value_or(KvType::f32);
         HOKKU_TRY(const uint64_t kv_block_bytes,
@@ -515,7 +536,7 @@ class GgufModelLoader : public ModelLoader {
                                                   .block_tokens = kKvBlockTokens,
                                                   .weight_bytes = info.file_bytes,
                                                   .is_weights_mapped = loaded.file->is_mapped()},
-                                                 memory_));
+                                                 memory));
         info.context_tokens = plan.context_tokens;
         loaded.num_kv_blocks = plan.num_kv_blocks;
         if (!plan.warning.empty()) info.warnings.push_back(std::move(plan.warning));
@@ -525,7 +546,7 @@ class GgufModelLoader : public ModelLoader {
                 "this model's key biases reach {:.0f}: a q8_0 context costs it accuracy, f16 does "
                 "not",
                 bias));
-        if (memory_.available_bytes > 0 && info.file_bytes > memory_.available_bytes)
+        if (memory.available_bytes > 0 && info.file_bytes > memory.available_bytes)
             info.warnings.emplace_back(
                 "the model is larger than the memory that is free: it will be slow");
         return {};
@@ -533,8 +554,16 @@ class GgufModelLoader : public ModelLoader {
 
     FindGpuPlugin find_plugin_;
     std::unique_ptr<GgufModelLoader> draft_loader_;
+    /// Of the weights of the last open(), until start() has made use of them.
+    struct Reading {
+        explicit Reading(std::shared_ptr<const GgufFile> its_file)
+            : file(std::move(its_file)), pages(weight_parts(*file)) {}
+        std::shared_ptr<const GgufFile>
+            file;  // shared with the model, which may be given up before
+        ReadAhead pages;
+    };
+    std::optional<Reading> reading_;
     std::unique_ptr<GpuModel> gpu_;  ///< Of the last open(), where the model goes to a GPU.
-    SystemMemory memory_;            ///< At the time of the last open().
 };
 
 }  // namespace
