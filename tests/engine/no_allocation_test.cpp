@@ -87,6 +87,23 @@ TEST_CASE("Engine: no allocation in 100 decode steps of the engine itself", "[en
     CHECK(allocations_while_decoding(*engine, full_request(), true, 4) == 0);
 }
 
+TEST_CASE("Engine: no allocation in 100 decode steps with a draft model", "[engine][quick]") {
+    if (!can_count_allocations()) {
+        report_skip("the sanitizer replaces the allocator");
+        return;
+    }
+    auto control = std::make_shared<FakeControl>();
+    control->max_step_logits = control->max_decode_rows = control->least_prefill_rows = 8;
+    control->max_guesses = 7;
+    control->draft = std::make_shared<FakeControl>();
+    const auto engine = make_loaded_fake_engine(control);
+    CHECK(allocations_while_decoding(*engine, full_request(), true) == 0);
+    GenerationRequest greedy = full_request();
+    greedy.sampling.temperature = 0;
+    CHECK(allocations_while_decoding(*engine, greedy, false) == 0);
+    CHECK(control->draft->num_steps > 50);
+}
+
 TEST_CASE("Engine: no allocation in 100 decode steps of a model over two ranks",
           "[engine][quick]") {
     if (!can_count_allocations()) {
