@@ -192,6 +192,7 @@ void clear_tail(const GemvVector& v, size_t n, VectorLayout layout) {
 /// those of odd places take the rest's place.
 void join_fine_codes(const GemvVector& v, const GemvVector& rest, size_t n, VectorLayout layout) {
     const size_t num_codes = has_steps_of_128(layout) ? 128 : 256;
+    if (layout == VectorLayout::halves && has_pair_steps(n)) n *= 2;
     for (size_t step = 0; step * num_codes < n; ++step) {
         int8_t *p = step_place(v, step, num_codes).codes,
                *q = step_place(rest, step, num_codes).codes;
@@ -205,12 +206,13 @@ void join_fine_codes(const GemvVector& v, const GemvVector& rest, size_t n, Vect
     }
 }
 
-void store_block(const GemvVector& v, size_t b, VectorLayout layout, const Block& block,
+void store_block(const GemvVector& v, size_t b, size_t n, VectorLayout layout, const Block& block,
                  int32_t zero_point) {
     switch (layout) {
         default:
             return;
         case VectorLayout::halves:
+            if (has_pair_steps(n)) store_halves(v, n / 32 + b, block, zero_point);
             return store_halves(v, b, block, zero_point);
         case VectorLayout::halves_of_16:
             return store_halves_of_16(v, b, block, zero_point);
@@ -236,12 +238,12 @@ void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_
     for (size_t block = 0; block < n / 32; ++block) {
         const __m512 a = _mm512_loadu_ps(x + block * 32), b = _mm512_loadu_ps(x + block * 32 + 16);
         if (!residual) {
-            store_block(v, block, layout, quantize(a, b), zero_point);
+            store_block(v, block, n, layout, quantize(a, b), zero_point);
             continue;
         }
         const FineBlock fine = quantize_fine(a, b);
-        store_block(v, block, layout, fine.main, zero_point);
-        store_block(*residual, block, layout, fine.rest, zero_point);
+        store_block(v, block, n, layout, fine.main, zero_point);
+        store_block(*residual, block, n, layout, fine.rest, zero_point);
     }
     if (residual) join_fine_codes(v, *residual, n, layout);
 }

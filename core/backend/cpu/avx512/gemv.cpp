@@ -73,6 +73,41 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
         run_step(num_full, first_lanes(rest / 32 * Type::kMaskLanes));
 }
 
+/// Dot products of two rows that follow each other, of each stream, with one vector. They are one
+/// row of twice as many values: its middle step has the last two blocks of the first row, then the
+/// first two of the second. The second row's sums are those of run_rows with the lanes' halves
+/// exchanged, which add up to the same.
+template <class Type, bool kFine>
+HOKKU_INLINE void run_row_pairs(const GemvCall& call, const uint8_t* first, size_t stream_bytes,
+                                __m512 (&sums)[2][kStreams]) {
+    constexpr size_t kCodes = Type::kValues / 64;
+    const StepVector<kFine> v = step_vector<kFine>(call, 0);
+    for (auto& row : sums)
+        for (__m512& sum : row) sum = _mm512_setzero_ps();
+    const auto run_step = [&](size_t step, auto add) HOKKU_LAMBDA {
+        const auto values = load_values<kCodes, Type::kHasMins>(v, step);
+#pragma GCC unroll 4
+        for (uint32_t s = 0; s < kStreams; ++s)
+            add(s, weights_for<kFine>(Type::unpack(first + s * stream_bytes, 0xffff)), values);
+        first += Type::kBytes;
+    };
+    const auto add_to = [&sums](uint32_t row) HOKKU_LAMBDA {
+        return [&sums, row](uint32_t s, const auto& w, const auto& x) HOKKU_LAMBDA {
+            sums[row][s] = add_products<Type::kHasMins>(sums[row][s], w, x);
+        };
+    };
+    const size_t num_full = call.n / Type::kValues;
+    size_t step = 0;
+    for (; step < num_full; ++step) run_step(step, add_to(0));
+    run_step(step++, [&sums](uint32_t s, const auto& w, const auto& x) HOKKU_LAMBDA {
+        const __m512 both[2] = {add_products<Type::kHasMins>(sums[0][s], w, x),
+                                add_products<Type::kHasMins>(sums[1][s], w, x)};
+        sums[0][s] = _mm512_mask_mov_ps(sums[0][s], 0x00ff, both[0]);
+        sums[1][s] = _mm512_mask_mov_ps(sums[1][s], 0xff00, both[1]);
+    });
+    for (; step <= 2 * num_full; ++step) run_step(step, add_to(1));
+}
+
 /// Adds up the partial sums: out[vector * out_stride + stream * stream_rows], four at a time.
 template <uint32_t kVectors, uint32_t kCount>
 HOKKU_INLINE void store_dots(const __m512 (&sums)[kVectors][kCount], float* out, size_t out_stride,
@@ -106,10 +141,33 @@ void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t 
     }
 }
 
+/// A pair of rows of each stream; rows that follow each other.
+template <class Type, bool kFine>
+void gemv_pairs(const GemvCall& call, uint32_t row, uint32_t stream_rows) {
+    __m512 sums[2][kStreams];
+    run_row_pairs<Type, kFine>(call, call.weights + row * call.row_stride,
+                               stream_rows * call.row_stride, sums);
+    store_dots(sums, call.out + row, 1, stream_rows);
+}
+
+/// Whether rows of a type lie so that two make whole steps, and vectors are prepared for that.
+template <class Type>
+bool is_run_in_pairs(const GemvCall& call) {
+    return has_pair_steps(call.n) && call.num_vectors == 1 &&
+           call.row_stride == call.n / 32 * (Type::kBytes / 4);
+}
+
 template <class Type, bool kFine>
 void gemv_rows(const GemvCall& call) {
     const uint32_t stream_rows = call.num_rows / kStreams;
-    for (uint32_t row = 0; row < stream_rows; ++row) {
+    uint32_t row = 0;
+    if constexpr (Type::kLayout == VectorLayout::halves) {
+        if (is_run_in_pairs<Type>(call)) {
+            for (; row + 2 <= stream_rows; row += 2)
+                gemv_pairs<Type, kFine>(call, row, stream_rows);
+        }
+    }
+    for (; row < stream_rows; ++row) {
         // For all vectors at once the registers do not suffice; the row stays in the L1 cache.
         uint32_t vector = 0;
         for (; vector + 4 <= call.num_vectors; vector += 4)
@@ -118,7 +176,7 @@ void gemv_rows(const GemvCall& call) {
             gemv_streams<Type, kFine, 2>(call, vector, row, stream_rows);
         if (vector < call.num_vectors) gemv_streams<Type, kFine, 1>(call, vector, row, stream_rows);
     }
-    for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
+    for (row = stream_rows * kStreams; row < call.num_rows; ++row) {
         for (uint32_t vector = 0; vector < call.num_vectors; ++vector) {
             __m512 sums[1][1];
             run_rows<Type, kFine>(call, vector, call.weights + row * call.row_stride, 0, sums);

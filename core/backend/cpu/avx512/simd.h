@@ -20,6 +20,13 @@ constexpr int kFineBits = 8;
 /// 16 sums. Of a step of 128 values, and of 256:
 constexpr size_t kStepBytes128 = 128 + 3 * 64, kStepBytes256 = 256 + 3 * 64;
 
+/// Whether n values in the layout halves are prepared twice, one after the other: they end in the
+/// middle of a step, so that two rows of weights take one step less than twice one. Long rows do
+/// not gain by it, and there would not be room for them.
+HOKKU_INLINE bool has_pair_steps(size_t n) {
+    return n % 128 == 64 && n <= 1024;
+}
+
 HOKKU_INLINE __m512i load_bytes(const void* p) {
     return _mm512_loadu_si512(p);
 }
