@@ -76,7 +76,7 @@ struct Step {
 
 struct BackendInfo {
     std::string device;   ///< "CPU avx512, 2 threads".
-    std::string kernels;  ///< "reference", "avx2", "avx512", "neon" ..: kernel_names().
+    std::string kernels;  ///< "reference", "avx2", "avxvnni", "avx512", "neon" ..: kernel_names().
     uint32_t num_threads = 0;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
     uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token, by all ranks.

@@ -271,6 +271,7 @@ TEST_CASE("find_kernels: every table that the CPU can run is there", "[backend][
     CHECK(hokku::cpu::find_kernels("reference") != nullptr);
 #if defined(__x86_64__)
     CHECK((hokku::cpu::find_kernels("avx2") != nullptr) == hokku::cpu::cpu_features().avx2);
+    CHECK((hokku::cpu::find_kernels("avxvnni") != nullptr) == hokku::cpu::cpu_features().avx_vnni);
     CHECK((hokku::cpu::find_kernels("avx512") != nullptr) ==
           hokku::cpu::cpu_features().avx512_vnni);
 #endif

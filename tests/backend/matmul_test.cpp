@@ -19,6 +19,7 @@
 #include "backend/cpu/thread_team.h"
 #include "backend/quant_blocks.h"
 #include "support/catch.h"
+#include "support/golden.h"
 #include "support/time_limits.h"
 
 using namespace hokku;
@@ -245,6 +246,28 @@ TEST_CASE("matmul: a row's product depends on its way, not on the rows beside it
             check_ways(c, type, is_super ? 1280 : 1120, seed += 2);
             // Single vectors take two rows of so many values as one.
             if (!is_super) check_ways(c, type, 576, seed += 2);
+        }
+    }
+}
+
+TEST_CASE("matmul: with AVX-VNNI the same bits as with AVX2", "[backend][quick]") {
+    const KernelTable *avx2 = find_kernels("avx2"), *avxvnni = find_kernels("avxvnni");
+    if (!avx2 || !avxvnni) return hokku::testing::report_skip("this CPU has no AVX-VNNI");
+    ThreadTeam team(2);
+    auto scratch = MatmulScratch::create({.num_lanes = team.size(), .max_rows = 13, .max_in = 768});
+    REQUIRE(scratch.ok());
+    const Rows x(13, 768, 1);
+    for (const TensorType type : hokku::testing::weight_types()) {
+        const GuardedMatrix matrix(type, 37, 768, BlockKind::plain, 2);
+        for (const uint32_t num_rows : {1u, 13u}) {
+            std::vector<float> outs[2];
+            for (int i = 0; i < 2; ++i) {
+                outs[i].resize(size_t{num_rows} * 37);
+                const MatmulTarget target{&matrix.weight(), nullptr, outs[i].data(), 37};
+                run({i ? avxvnni : avx2, &team, &*scratch}, x, num_rows, {&target, 1});
+            }
+            INFO(traits_of(type).name << ", " << num_rows << " rows");
+            CHECK(outs[0] == outs[1]);
         }
     }
 }

@@ -9,6 +9,7 @@ namespace hokku::cpu {
 
 struct CpuFeatures {
     bool avx2 = false;         ///< AVX2, FMA, F16C, BMI2 and the saved upper halves.
+    bool avx_vnni = false;     ///< Also AVX-VNNI.
     bool avx512_vnni = false;  ///< Also AVX-512 F, BW, DQ, VL, VBMI, VNNI.
     bool neon_dot = false;     ///< ARMv8.2 dot products.
     bool neon_i8mm = false;    ///< Also products of int8 matrices.

@@ -39,6 +39,8 @@ CpuFeatures probe() {
     constexpr uint64_t kAvxState = 0x6, kAvx512State = 0xe6;
     const uint64_t states = saved_states();
     features.avx2 = has_bits(states, kAvxState) && has_bits(extended.b, bit_AVX2 | bit_BMI2);
+    constexpr uint32_t kAvxVnniBit = 1u << 4;
+    features.avx_vnni = features.avx2 && extended.a >= 1 && has_bits(query(7, 1).a, kAvxVnniBit);
     features.avx512_vnni =
         features.avx2 && has_bits(states, kAvx512State) &&
         has_bits(extended.b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL) &&

@@ -11,7 +11,8 @@ namespace hokku::cpu {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"avx512", "avx2", "i8mm", "neon", "asimd", "reference"};
+constexpr std::string_view kNames[] = {"avx512", "avxvnni", "avx2",     "i8mm",
+                                       "neon",   "asimd",   "reference"};
 
 }  // namespace
 
@@ -23,6 +24,7 @@ const KernelTable* find_kernels(std::string_view name) {
     if (name == "reference") return reference_kernels();
 #if defined(__x86_64__)
     if (name == "avx2" && cpu_features().avx2) return avx2_kernels();
+    if (name == "avxvnni" && cpu_features().avx_vnni) return avxvnni_kernels();
     if (name == "avx512" && cpu_features().avx512_vnni) return avx512_kernels();
 #elif defined(__aarch64__)
     if (name == "asimd") return asimd_kernels();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the AVX2 kernels of the files in avx2/ to one table.
+// Joins the AVX2 kernels of the files in avx2/ to one table, and those that AVX-VNNI makes faster,
+// in avxvnni/, to another.
 #include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/avx2/tables.h"
+#include "backend/cpu/avxvnni/tables.h"
 #include "backend/cpu/kernel_tables.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/matmul_kernels.h"
@@ -15,14 +17,15 @@ struct Tables {
     AttentionKernels attention = *reference_kernels()->attention;
     KernelTable table = *reference_kernels();
 
-    Tables() {
+    explicit Tables(bool has_vnni) {
         fill_avx2_dot(matmul);
         fill_avx2_activations(matmul);
         fill_avx2_gemv(matmul);
         fill_avx2_gemv_codebooks(matmul);
+        has_vnni ? fill_avxvnni_gemm(matmul) : fill_avx2_gemm(matmul);
         fill_avx2_attention(attention);
         fill_avx2_elementwise(table);
-        table.name = "avx2";
+        table.name = has_vnni ? "avxvnni" : "avx2";
         table.matmul = &matmul;
         table.attention = &attention;
     }
@@ -33,7 +36,12 @@ struct Tables {
 }  // namespace
 
 const KernelTable* avx2_kernels() {
-    static const Tables tables;
+    static const Tables tables(false);
+    return &tables.table;
+}
+
+const KernelTable* avxvnni_kernels() {
+    static const Tables tables(true);
     return &tables.table;
 }
 

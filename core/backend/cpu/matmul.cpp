@@ -47,7 +47,7 @@ void MatmulScratch::State::lay_out(BufferLayout& layout) {
         for (GemvVector& vector : lane.residuals) vector = take_vector(layout, max_fine_in);
         lane.panel.codes = layout.take<uint8_t>(kGemmDepth * kGemmGroup);
         lane.panel.scales = layout.take<float>((kGemmDepth / 16 + 2) * kGemmGroup);
-        lane.panel.mins = layout.take<float>((kGemmDepth / 32 + 2) * kGemmGroup);
+        lane.panel.mins = layout.take<float>((kGemmDepth / 16 + 2) * kGemmGroup);
         if (lanes) lanes[i] = lane;
     }
     rows = take_rows(layout, size_t{limits.max_rows} + kGemmTile, max_in);

@@ -96,10 +96,11 @@ struct GemmRows {
     int32_t* half_starts = nullptr;  ///< [n / 16][tile]: the same for each 16 values
     float* scales = nullptr;         ///< [n / 32][tile]
     float* sums = nullptr;           ///< [n / 32][tile]: scale * sum of codes
-    uint32_t tile = 1;               ///< 1..kGemmTile
+    uint32_t tile = 1;               ///< 1..max_gemm_tile of the table
     uint32_t num_rows = 0;
     size_t n = 0;
 };
+/// No table has larger tiles.
 inline constexpr uint32_t kGemmTile = 6;
 /// Weight rows that are unpacked and multiplied together.
 inline constexpr uint32_t kGemmGroup = 32;
@@ -111,7 +112,7 @@ inline constexpr uint32_t kGemmDepth = 1024;
 struct GemmPanel {
     uint8_t* codes = nullptr;  ///< [depth / 4][kGemmGroup][4]: code + 128
     float* scales = nullptr;   ///< [depth / 32 or / 16][kGemmGroup]
-    float* mins = nullptr;     ///< [depth / 32][kGemmGroup], types with minima
+    float* mins = nullptr;     ///< As scales, types with minima.
 };
 
 struct GemmUnpackCall {
@@ -157,6 +158,7 @@ struct MatmulKernels {
 
     /// Rows of every tile, up to kGemmTile; 0: as many as make the tiles alike.
     uint32_t gemm_tile = 0;
+    uint32_t max_gemm_tile = kGemmTile;  ///< Of that many rows at most.
     /// Quantises tile number `tile_index` of x, and into `residual`, unless it is null, what that
     /// leaves of x.
     void (*pack_tile)(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,

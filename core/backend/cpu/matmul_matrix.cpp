@@ -85,7 +85,7 @@ void multiply_group(const Product& product, const WeightGroup& group, const Gemm
 void multiply_matrices(const Product& product, MatmulScratch::State& state,
                        std::span<const MatmulTarget> targets) {
     const Lane& lane = product.lane;
-    const uint32_t tile_count = (product.num_rows + kGemmTile - 1) / kGemmTile;
+    const uint32_t tile_count = ceil_div(product.num_rows, product.kernels.max_gemm_tile);
     const uint32_t fixed_tile = product.kernels.gemm_tile;
     GemmRows rows = state.rows, residual = state.residual;
     for (GemmRows* part : {&rows, &residual}) {

@@ -69,7 +69,7 @@ struct ModelInfo {
     /// CPU avx512, 2 threads".
     std::string device;
     std::string device_note;   ///< Why it is not a GPU; empty where it is one or none was wanted.
-    std::string kernels;       ///< "reference", "avx2", "avx512", "neon", "cuda sm_90".
+    std::string kernels;       ///< "reference", "avx2", "avxvnni", "avx512", "neon", "cuda sm_90".
     uint32_t num_threads = 0;  ///< Of all ranks.
     std::vector<uint64_t> rank_weight_bytes;  ///< Bytes of the file that each rank uses.
     uint32_t max_sequences = 1;               ///< Generations that run together.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantises a vector to int8 with one float32 scale for each 32 values: the largest magnitude
+// Quantises rows of x to int8 with one float32 scale for each 32 values: the largest magnitude
 // becomes 127. NaN and infinities end up in the scale, so that they reach the product.
 //
-// All layouts keep the codes in order and one scale per block of 32. The sums (scale times sum of
-// codes, times minus the zero point for super-blocks) are
+// All layouts of vectors keep the codes in order and one scale per block of 32. The sums (scale
+// times sum of codes, times minus the zero point for super-blocks) are
 //   blocks       : eight per block, of four codes each
 //   super_blocks : one per block
 //   super_halves : two per block
@@ -27,6 +27,12 @@ struct Block {
     __m256i codes;
     float scale;
 };
+
+HOKKU_INLINE Values load_values(const float* x) {
+    Values values;
+    for (size_t i = 0; i < 4; ++i) values.part[i] = _mm256_loadu_ps(x + i * 8);
+    return values;
+}
 
 HOKKU_INLINE int32_t max_lane(__m256i x) {
     __m128i max = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
@@ -105,8 +111,7 @@ HOKKU_INLINE void store_block(const GemvVector& v, size_t b, VectorLayout layout
 void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_point,
                     const GemvVector& v, const GemvVector* residual) {
     for (size_t b = 0; b < n / 32; ++b) {
-        Values values;
-        for (size_t i = 0; i < 4; ++i) values.part[i] = _mm256_loadu_ps(x + b * 32 + i * 8);
+        const Values values = load_values(x + b * 32);
         const Block block = quantize(values);
         store_block(v, b, layout, block, zero_point);
         if (!residual) continue;
@@ -114,10 +119,52 @@ void prepare_vector(const float* x, size_t n, VectorLayout layout, int32_t zero_
     }
 }
 
+/// Block b of row t of the tile that begins at row `base`: groups of four codes lie `tile` groups
+/// apart.
+HOKKU_INLINE void store_tile_block(const GemmRows& rows, size_t base, size_t b, size_t t,
+                                   const Block& block) {
+    const size_t tile = rows.tile, num_blocks = rows.n / 32;
+    alignas(32) int32_t groups[8];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(groups), block.codes);
+    int8_t* codes = rows.codes + base * rows.n + b * 32 * tile + t * 4;
+    for (size_t j = 0; j < 8; ++j) std::memcpy(codes + j * tile * 4, &groups[j], 4);
+    const __m256i sums = sums_of_four(block.codes);
+    const int32_t first = sum_lanes(_mm256_castsi256_si128(sums));
+    const int32_t second = sum_lanes(_mm256_extracti128_si256(sums, 1));
+    const size_t place = base * num_blocks + b * tile + t;
+    int32_t* half_starts = rows.half_starts + 2 * base * num_blocks + 2 * b * tile + t;
+    half_starts[0] = -128 * first;
+    half_starts[tile] = -128 * second;
+    rows.starts[place] = -128 * (first + second);
+    rows.scales[place] = block.scale;
+    rows.sums[place] = block.scale * static_cast<float>(first + second);
+}
+
+void pack_tile(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,
+               const GemmRows* residual) {
+    const size_t base = tile_index * size_t{rows.tile};
+    const Block nothing = {_mm256_setzero_si256(), 0.0f};
+    // Block by block: the blocks of all rows of a tile share their cache lines.
+    for (size_t b = 0; b < rows.n / 32; ++b) {
+        for (size_t t = 0; t < rows.tile; ++t) {
+            if (base + t >= rows.num_rows) {
+                store_tile_block(rows, base, b, t, nothing);
+                if (residual) store_tile_block(*residual, base, b, t, nothing);
+                continue;
+            }
+            const Values values = load_values(x + (base + t) * x_stride + b * 32);
+            const Block block = quantize(values);
+            store_tile_block(rows, base, b, t, block);
+            if (residual) store_tile_block(*residual, base, b, t, quantize(rest_of(values, block)));
+        }
+    }
+}
+
 }  // namespace
 
 void fill_avx2_activations(MatmulKernels& table) {
     table.prepare_vector = prepare_vector;
+    table.pack_tile = pack_tile;
 }
 
 }  // namespace hokku::cpu

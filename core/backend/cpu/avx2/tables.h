@@ -13,6 +13,7 @@ void fill_avx2_activations(MatmulKernels& table);
 void fill_avx2_dot(MatmulKernels& table);
 void fill_avx2_gemv(MatmulKernels& table);
 void fill_avx2_gemv_codebooks(MatmulKernels& table);
+void fill_avx2_gemm(MatmulKernels& table);
 void fill_avx2_attention(AttentionKernels& table);
 
 }  // namespace hokku::cpu

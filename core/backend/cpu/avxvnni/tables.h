@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exported functions of this folder, one per file: each enters its kernels into a table that
+// holds those of avx2/.
+#pragma once
+
+namespace hokku::cpu {
+
+struct MatmulKernels;
+
+void fill_avxvnni_gemm(MatmulKernels& table);
+
+}  // namespace hokku::cpu
