@@ -6,6 +6,7 @@
 // the register file.
 #include "backend/cpu/avx512/gemm_unpack.h"
 #include "backend/cpu/avx512/tables.h"
+#include "backend/cpu/simd/codebook_codes.h"
 #include "gguf/tensor_type.h"
 
 namespace hokku::cpu {
@@ -117,6 +118,40 @@ void unpack_super_blocks(const GemmUnpackCall& call, size_t first_row) {
     }
 }
 
+/// Half a group of rows of a type of simd/block_codes.h, 64 values and more per block.
+template <class Type>
+void unpack_codes(const GemmUnpackCall& call, size_t first_row) {
+    constexpr size_t kScales = Type::kValues / Type::kScaleValues;
+    const size_t num_blocks = (call.end - call.begin) / Type::kValues;
+    const __m512i offset = _mm512_set1_epi8(-128);
+    const uint8_t* p =
+        call.weights + first_row * call.row_stride + call.begin / Type::kValues * Type::kBytes;
+    for (size_t b = 0; b < num_blocks; ++b, p += Type::kBytes) {
+        float* scales = call.panel.scales + b * kScales * kGemmGroup + first_row;
+        float* mins = call.panel.mins + b * kScales * kGemmGroup + first_row;
+        for (size_t r = 0; r < kHalfGroup; ++r) {
+            if (first_row + r < call.num_rows) {
+                Type::write_scales(p + r * call.row_stride, scales + r, mins + r);
+                continue;
+            }
+            for (size_t i = 0; i < kScales; ++i) scales[i * kGemmGroup + r] = 0.0f;
+            for (size_t i = 0; Type::kHasMin && i < kScales; ++i) mins[i * kGemmGroup + r] = 0.0f;
+        }
+        for (size_t quarter = 0; quarter < Type::kValues / 64; ++quarter) {
+            __m512i rows[16];
+            for (size_t r = 0; r < kHalfGroup; ++r) {
+                rows[r] = _mm512_setzero_si512();
+                if (first_row + r >= call.num_rows) continue;
+                const uint8_t* row = p + r * call.row_stride;
+                rows[r] = join(Type::codes(row, 2 * quarter), Type::codes(row, 2 * quarter + 1));
+                rows[r] = _mm512_add_epi8(rows[r], offset);
+            }
+            const size_t column = (b * Type::kValues + quarter * 64) / 4;
+            store_transposed(rows, call.panel.codes + column * kGroupBytes + first_row * 4, 16);
+        }
+    }
+}
+
 /// Rows of the panel from first_row on that the matrix does not have: scales of zero.
 void clear_half(const GemmUnpackCall& call, size_t scale_values, bool has_min) {
     const size_t depth = call.end - call.begin;
@@ -127,7 +162,7 @@ void clear_half(const GemmUnpackCall& call, size_t scale_values, bool has_min) {
     for (size_t i = 0; i < depth / scale_values; ++i) {
         _mm512_store_ps(call.panel.scales + i * kGemmGroup + kHalfGroup, zero);
     }
-    for (size_t i = 0; has_min && i < depth / 32; ++i) {
+    for (size_t i = 0; has_min && i < depth / scale_values; ++i) {
         _mm512_store_ps(call.panel.mins + i * kGemmGroup + kHalfGroup, zero);
     }
 }
@@ -147,6 +182,16 @@ void unpack_256(const GemmUnpackCall& call) {
     unpack_super_blocks<Type>(call, 0);
     if (call.num_rows > kHalfGroup) {
         unpack_super_blocks<Type>(call, kHalfGroup);
+    } else {
+        clear_half(call, Type::kScaleValues, Type::kHasMin);
+    }
+}
+
+template <class Type>
+void unpack_any(const GemmUnpackCall& call) {
+    unpack_codes<Type>(call, 0);
+    if (call.num_rows > kHalfGroup) {
+        unpack_codes<Type>(call, kHalfGroup);
     } else {
         clear_half(call, Type::kScaleValues, Type::kHasMin);
     }
@@ -213,22 +258,27 @@ void multiply_tile(const GemmCall& call) {
                 sums[1][t] = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(dots[1][t]), s1),
                                              scale, sums[1][t]);
             }
+            if constexpr (kHasMin) {
+                // Halves of a block have no sums of their own: the starts are -128 times them.
+                const __m512 unit = _mm512_set1_ps(kScaleValues == 32 ? 1.0f : -0x1p-7f);
+                const __m512 m0 = _mm512_mul_ps(_mm512_load_ps(w_mins), unit);
+                const __m512 m1 = _mm512_mul_ps(_mm512_load_ps(w_mins + 16), unit);
+#pragma GCC unroll 8
+                for (size_t t = 0; t < kTile; ++t) {
+                    const __m512 sum = _mm512_set1_ps(
+                        kScaleValues == 32 ? x_sums[t]
+                                           : static_cast<float>(starts[t]) * x_scales[t]);
+                    sums[0][t] = _mm512_fmadd_ps(m0, sum, sums[0][t]);
+                    sums[1][t] = _mm512_fmadd_ps(m1, sum, sums[1][t]);
+                }
+                w_mins += kGemmGroup;
+            }
             w += kScaleValues / 4 * kGroupBytes;
             x += kScaleValues * kTile;
             starts += kTile;
             w_scales += kGemmGroup;
         }
-        if constexpr (kHasMin) {
-            const __m512 m0 = _mm512_load_ps(w_mins), m1 = _mm512_load_ps(w_mins + 16);
-#pragma GCC unroll 8
-            for (size_t t = 0; t < kTile; ++t) {
-                const __m512 sum = _mm512_set1_ps(x_sums[t]);
-                sums[0][t] = _mm512_fmadd_ps(m0, sum, sums[0][t]);
-                sums[1][t] = _mm512_fmadd_ps(m1, sum, sums[1][t]);
-            }
-            w_mins += kGemmGroup;
-            x_sums += kTile;
-        }
+        x_sums += kTile;
         x_scales += kTile;
     }
     for (size_t t = 0; t < num_tokens; ++t) {
@@ -266,6 +316,11 @@ constexpr GemmKernel make_256() {
     return {.unpack = unpack_256<Type>, .run = multiply<Type::kScaleValues, Type::kHasMin>};
 }
 
+template <class Type>
+constexpr GemmKernel make_any() {
+    return {.unpack = unpack_any<Type>, .run = multiply<Type::kScaleValues, Type::kHasMin>};
+}
+
 }  // namespace
 
 void fill_avx512_gemm(MatmulKernels& table) {
@@ -284,6 +339,19 @@ void fill_avx512_gemm(MatmulKernels& table) {
     set(TensorType::q5_k, make_256<UnpackQ5_K>());
     set(TensorType::q6_k, make_256<UnpackQ6_K>());
     set(TensorType::iq4_xs, make_256<UnpackIq4Xs>());
+    set(TensorType::q2_k, make_any<codes::Q2_K>());
+    set(TensorType::iq1_s, make_any<codes::Iq1S>());
+    set(TensorType::iq1_m, make_any<codes::Iq1M>());
+    set(TensorType::iq2_xxs, make_any<codes::Iq2Xxs>());
+    set(TensorType::iq2_xs, make_any<codes::Iq2Xs>());
+    set(TensorType::iq2_s, make_any<codes::Iq2S>());
+    set(TensorType::iq3_xxs, make_any<codes::Iq3Xxs>());
+    set(TensorType::iq3_s, make_any<codes::Iq3S>());
+    set(TensorType::nvfp4, make_any<codes::Nvfp4>());
+    set(TensorType::q1_0, make_any<codes::Q1_0>());
+    set(TensorType::q2_0, make_any<codes::Q2_0>());
+    set(TensorType::tq1_0, make_any<codes::Tq1_0>());
+    set(TensorType::tq2_0, make_any<codes::Tq2_0>());
 }
 
 }  // namespace hokku::cpu
