@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run as a test: checks the objects that are compiled with extra instruction set flags.
 #   cmake -DNM=nm -DOBJECT_LIST=FILE [-DOBJDUMP=objdump] -P CheckIsaObjects.cmake
-# OBJECT_LIST names one object a line; those in a folder avx2, avxvnni, avx512 or neon are checked.
+# OBJECT_LIST names one object a line; those in a folder avx2, avxvnni, avx512, amx or neon are checked.
 # Each must export exactly one function and hold no weak symbol: of several weak copies the linker
 # keeps any, and code for old CPUs would then run the one built for new CPUs. With OBJDUMP (on
 # Windows), none may move wide vectors to or from memory that must be aligned, as the stack there is
 # not.
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${OBJECT_LIST} objects)
-list(FILTER objects INCLUDE REGEX "/(avx(2|vnni|512)|neon)/[^/]*$")
+list(FILTER objects INCLUDE REGEX "/(avx(2|vnni|512)|amx|neon)/[^/]*$")
 list(LENGTH objects num_objects)
 if(num_objects EQUAL 0)
     message(FATAL_ERROR "no objects to check in ${OBJECT_LIST}")

@@ -17,6 +17,7 @@
 #include "backend/available_kernels.h"
 #include "backend/cpu/matmul_kernels.h"
 #include "backend/cpu/thread_team.h"
+#include "backend/plain_tiles.h"
 #include "backend/quant_blocks.h"
 #include "support/catch.h"
 #include "support/golden.h"
@@ -24,11 +25,26 @@
 
 using namespace hokku;
 using namespace hokku::cpu;
-using hokku::testing::available_tables;
 using hokku::testing::BlockKind;
 using hokku::testing::GuardedMatrix;
 
 namespace {
+
+/// Those of this CPU, and where it has no tile registers the GEMM over plain ones.
+std::vector<const KernelTable*> matmul_tables() {
+    std::vector<const KernelTable*> tables = hokku::testing::available_tables();
+#if defined(__x86_64__)
+    const KernelTable* avx512 = find_kernels("avx512");
+    if (!avx512 || find_kernels("amx")) return tables;
+    static MatmulKernels matmul = *avx512->matmul;
+    static KernelTable table = *avx512;
+    fill_plain_tile_gemm(matmul);
+    table.name = "plain tiles";
+    table.matmul = &matmul;
+    tables.push_back(&table);
+#endif
+    return tables;
+}
 
 /// Normally distributed, one in a hundred six times as large (as real activations are); at an
 /// address that is aligned to 4 bytes only.
@@ -144,7 +160,7 @@ void check_types(const std::vector<uint32_t>& rows, const std::vector<uint32_t>&
                  const std::vector<uint32_t>& x_rows, BlockKind kind, uint32_t num_threads) {
     ThreadTeam team(num_threads);
     uint32_t seed = 1;
-    for (const KernelTable* table : available_tables()) {
+    for (const KernelTable* table : matmul_tables()) {
         auto scratch =
             MatmulScratch::create({.num_lanes = team.size(), .max_rows = 65, .max_in = 5120});
         REQUIRE(scratch.ok());
@@ -187,7 +203,7 @@ TEST_CASE("matmul: more values than one panel holds", "[backend]") {
 TEST_CASE("matmul: fine products lose no more than float32 rounding", "[backend][quick]") {
     ThreadTeam team(2);
     uint32_t seed = 1;
-    for (const KernelTable* table : available_tables()) {
+    for (const KernelTable* table : matmul_tables()) {
         auto scratch = MatmulScratch::create(
             {.num_lanes = team.size(), .max_rows = 13, .max_in = 768, .max_fine_in = 768});
         REQUIRE(scratch.ok());
@@ -236,7 +252,7 @@ TEST_CASE("matmul: a row's product depends on its way, not on the rows beside it
           "[backend][quick][threads]") {
     ThreadTeam team(2);
     uint32_t seed = 1;
-    for (const KernelTable* table : available_tables()) {
+    for (const KernelTable* table : matmul_tables()) {
         auto scratch = MatmulScratch::create(
             {.num_lanes = team.size(), .max_rows = 21, .max_in = 1280, .max_fine_in = 1280});
         REQUIRE(scratch.ok());
@@ -282,7 +298,7 @@ TEST_CASE("matmul: targets of different types share x", "[backend][quick]") {
     const GuardedMatrix b(TensorType::q8_0, 40, 256, BlockKind::plain, 2);
     const GuardedMatrix d(TensorType::iq3_s, 9, 256, BlockKind::plain, 3);
     const GuardedMatrix e(TensorType::q4_k, 33, 256, BlockKind::plain, 4);
-    for (const KernelTable* table : available_tables()) {
+    for (const KernelTable* table : matmul_tables()) {
         auto scratch =
             MatmulScratch::create({.num_lanes = team.size(), .max_rows = 8, .max_in = 256});
         REQUIRE(scratch.ok());
@@ -308,7 +324,7 @@ TEST_CASE("matmul: targets of different types share x", "[backend][quick]") {
 TEST_CASE("matmul: the result does not depend on the number of threads", "[backend][quick]") {
     for (const TensorType type : {TensorType::q4_1, TensorType::q6_k, TensorType::f16}) {
         const GuardedMatrix matrix(type, 37, 768, BlockKind::plain, 9);
-        for (const KernelTable* table : available_tables()) {
+        for (const KernelTable* table : matmul_tables()) {
             for (const uint32_t num_rows : {1u, 6u}) {
                 const Rows x(num_rows, 768, 10);
                 std::vector<std::vector<float>> results;
@@ -345,7 +361,7 @@ TEST_CASE("matmul: a slice of columns in place equals a copy of the slice", "[ba
             WeightMatrix copy = slice;
             copy.data = bytes.data();
             copy.row_stride = copy.row_bytes();
-            for (const KernelTable* table : available_tables()) {
+            for (const KernelTable* table : matmul_tables()) {
                 INFO(table->name << ", " << traits_of(type).name << ", " << count << " columns");
                 auto scratch = MatmulScratch::create(
                     {.num_lanes = team.size(), .max_rows = 13, .max_in = 512, .max_fine_in = 512});
@@ -370,7 +386,7 @@ TEST_CASE("matmul: a weight without columns gives the bias", "[backend][quick]")
     WeightMatrix weight = matrix.weight();
     weight.cols = 0;
     const std::vector<float> bias(19, 2.5f);
-    for (const KernelTable* table : available_tables()) {
+    for (const KernelTable* table : matmul_tables()) {
         auto scratch =
             MatmulScratch::create({.num_lanes = team.size(), .max_rows = 7, .max_in = 32});
         REQUIRE(scratch.ok());
@@ -389,7 +405,7 @@ TEST_CASE("matmul: NaN and infinity in x reach the output", "[backend][quick]") 
     for (const TensorType type : {TensorType::q4_0, TensorType::q8_0, TensorType::q4_k,
                                   TensorType::q6_k, TensorType::f32, TensorType::iq2_xs}) {
         const GuardedMatrix matrix(type, 16, 256, BlockKind::plain, 3);
-        for (const KernelTable* table : available_tables()) {
+        for (const KernelTable* table : matmul_tables()) {
             auto scratch = MatmulScratch::create({.num_lanes = 1, .max_rows = 2, .max_in = 256});
             REQUIRE(scratch.ok());
             for (const float bad : {NAN, INFINITY, -INFINITY}) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "backend/cpu/amx_permission.h"
 #include "backend/cpu/cpu_features.h"
 
 namespace hokku::cpu {
@@ -45,6 +46,10 @@ CpuFeatures probe() {
         features.avx2 && has_bits(states, kAvx512State) &&
         has_bits(extended.b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL) &&
         has_bits(extended.c, bit_AVX512VBMI | bit_AVX512VNNI);
+    constexpr uint64_t kTileStates = 0x6'0000;
+    constexpr uint32_t kAmxTileBit = 1u << 24, kAmxInt8Bit = 1u << 25;
+    features.amx_int8 = features.avx512_vnni && has_bits(states, kTileStates) &&
+                        has_bits(extended.d, kAmxTileBit | kAmxInt8Bit) && ask_for_amx_tiles();
     return features;
 }
 

@@ -11,8 +11,8 @@ namespace hokku::cpu {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"avx512", "avxvnni", "avx2",     "i8mm",
-                                       "neon",   "asimd",   "reference"};
+constexpr std::string_view kNames[] = {"amx",  "avx512", "avxvnni", "avx2",
+                                       "i8mm", "neon",   "asimd",   "reference"};
 
 }  // namespace
 
@@ -25,6 +25,7 @@ const KernelTable* find_kernels(std::string_view name) {
 #if defined(__x86_64__)
     if (name == "avx2" && cpu_features().avx2) return avx2_kernels();
     if (name == "avxvnni" && cpu_features().avx_vnni) return avxvnni_kernels();
+    if (name == "amx" && cpu_features().amx_int8) return amx_kernels();
     if (name == "avx512" && cpu_features().avx512_vnni) return avx512_kernels();
 #elif defined(__aarch64__)
     if (name == "asimd") return asimd_kernels();

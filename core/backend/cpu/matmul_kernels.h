@@ -101,7 +101,7 @@ struct GemmRows {
     size_t n = 0;
 };
 /// No table has larger tiles.
-inline constexpr uint32_t kGemmTile = 6;
+inline constexpr uint32_t kGemmTile = 16;
 /// Weight rows that are unpacked and multiplied together.
 inline constexpr uint32_t kGemmGroup = 32;
 /// Values of a weight row that are unpacked at a time: 32 rows of 1024 codes stay in the L1 or L2
@@ -158,7 +158,7 @@ struct MatmulKernels {
 
     /// Rows of every tile, up to kGemmTile; 0: as many as make the tiles alike.
     uint32_t gemm_tile = 0;
-    uint32_t max_gemm_tile = kGemmTile;  ///< Of that many rows at most.
+    uint32_t max_gemm_tile = 6;  ///< Of that many rows at most.
     /// Quantises tile number `tile_index` of x, and into `residual`, unless it is null, what that
     /// leaves of x.
     void (*pack_tile)(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,
