@@ -7,12 +7,8 @@
 #include <vector>
 
 #include "backend/plugin/gpu_plugin.h"
-#include "backend/plugin/plugin_api.h"
-#include "emulation/fakes/fake_blas.h"
+#include "cuda/support/emulated_plugin.h"
 #include "emulation/fakes/fake_driver.h"
-#include "engine/engine_access.h"
-#include "engine/model_loader.h"
-#include "plugin/plugin.h"
 #include "support/catch.h"
 #include "support/forward_checks.h"
 #include "support/scratch_folder.h"
@@ -25,25 +21,6 @@ using cuda::DriverResult;
 using emulation::FakeDriver;
 
 namespace {
-
-Result<cuda::PluginSource> open_emulated_source() {
-    cuda::PluginSource source;
-    source.library = std::make_unique<emulation::FakeDriverSymbols>();
-    source.images = {emulation::kEmulatedImage};
-    source.open_blas = []() -> Result<std::unique_ptr<cuda::SymbolSource>> {
-        return std::unique_ptr<cuda::SymbolSource>(std::make_unique<emulation::FakeBlasSymbols>());
-    };
-    return source;
-}
-
-Result<const PluginTable*> find_emulated_plugin() {
-    cuda::set_plugin_source(open_emulated_source);
-    return &cuda::plugin_table();
-}
-
-std::unique_ptr<Engine> engine_on_emulator() {
-    return value_of(EngineAccess::create(make_model_loader(find_emulated_plugin)));
-}
 
 class TinyFile {
   public:

@@ -8,12 +8,8 @@
 
 #include "backend/plugin/gpu_plugin.h"
 #include "base/try.h"
-#include "emulation/fakes/fake_blas.h"
+#include "cuda/support/emulated_plugin.h"
 #include "emulation/fakes/fake_driver.h"
-#include "emulation/fakes/fake_nccl.h"
-#include "engine/engine_access.h"
-#include "engine/model_loader.h"
-#include "plugin/plugin.h"
 #include "plugin/ranks_backend.h"
 #include "support/catch.h"
 #include "support/forward_checks.h"
@@ -116,24 +112,6 @@ struct File {
     ScratchFolder folder;
     fs::path path = folder / "model.gguf";
 };
-
-Result<const PluginTable*> find_emulated_plugin() {
-    cuda::set_plugin_source([]() -> Result<cuda::PluginSource> {
-        cuda::PluginSource source;
-        source.library = std::make_unique<emulation::FakeDriverSymbols>();
-        source.images = {emulation::kEmulatedImage};
-        source.open_nccl = []() -> Result<std::unique_ptr<cuda::SymbolSource>> {
-            return std::unique_ptr<cuda::SymbolSource>(
-                std::make_unique<emulation::FakeNcclSymbols>());
-        };
-        return source;
-    });
-    return &cuda::plugin_table();
-}
-
-std::unique_ptr<Engine> engine_on_emulator() {
-    return value_of(EngineAccess::create(make_model_loader(find_emulated_plugin)));
-}
 
 GenerationResult continue_text(Engine& engine, uint32_t max_tokens) {
     GenerationRequest request;
