@@ -17,10 +17,17 @@ namespace {
 constexpr uint32_t kBlock = 64;  // Positions per block (kKvBlockTokens).
 // Queries whose accumulators are in registers together, and registers of positions or dimensions
 // that each of them has: few queries need more of these for enough independent sums, and short
-// registers for enough work on each broadcast.
+// registers for enough work on each broadcast. Of AVX-512's 32 registers, six queries with four
+// each load least for what they multiply: 10 registers for 24 products.
 constexpr uint32_t kQueries = kLanes == 16 ? 8 : 4;
 constexpr size_t columns_of(size_t num_queries) {
-    return num_queries <= kQueries / 2 || kLanes == 4 ? 4 : 2;
+    constexpr size_t kMostWithFour = kLanes == 16 ? 6 : kLanes == 8 ? 2 : kQueries;
+    return num_queries <= kMostWithFour ? 4 : 2;
+}
+/// Queries of a part of a tile. All that share a key head at once are read for once.
+uint32_t part_queries(uint32_t num_queries) {
+    constexpr uint32_t kMany = kLanes == 16 ? 6 : kQueries;
+    return num_queries <= kQueries ? num_queries : kMany;
 }
 
 /// Asks for the memory at `next` and what follows it, as much as one register of each of kColumns
@@ -282,10 +289,10 @@ void attend(const AttentionTile& tile, const Part& part, uint32_t block,
     }
 }
 
-Part make_part(const AttentionTile& tile, uint32_t first) {
+Part make_part(const AttentionTile& tile, uint32_t first, uint32_t max_queries) {
     Part part{};
     part.first = first;
-    part.count = tile.num_queries - first < kQueries ? tile.num_queries - first : kQueries;
+    part.count = tile.num_queries - first < max_queries ? tile.num_queries - first : max_queries;
     for (uint32_t i = 0; i < part.count; ++i) {
         const uint32_t query = tile.first_query + first + i, row = query / tile.group;
         const uint32_t position = tile.first_position + row;
@@ -302,11 +309,12 @@ Part make_part(const AttentionTile& tile, uint32_t first) {
 
 template <class Kv>
 void run_tile_of(const AttentionTile& tile) {
-    constexpr uint32_t kMaxParts = (kAttentionTile + kQueries - 1) / kQueries;
+    constexpr uint32_t kMaxParts = (kAttentionTile + 3) / 4;
     Part parts[kMaxParts];
     uint32_t num_parts = 0;
-    for (uint32_t first = 0; first < tile.num_queries; first += kQueries) {
-        parts[num_parts++] = make_part(tile, first);
+    const uint32_t step = part_queries(tile.num_queries);
+    for (uint32_t first = 0; first < tile.num_queries; first += step) {
+        parts[num_parts++] = make_part(tile, first, step);
     }
     for (uint32_t i = 0; i < tile.num_queries; ++i) {
         tile.maxima[i] = tile.weights[i] = 0.0f;
