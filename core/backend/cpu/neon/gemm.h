@@ -7,9 +7,9 @@
 // Codes of four rows, of weights and of x alike, are interleaved by groups of Products::kGroup
 // values. Orders that the kernels share:
 //   panel.codes  [kGemmGroup / 4][depth / kGroup][4][kGroup]
-//   panel.scales [depth / 32 or / 16][kGemmGroup], panel.mins [depth / 32][kGemmGroup]
+//   panel.scales [depth / 32 or / 16][kGemmGroup], panel.mins alike
 //   rows.codes   of a tile: [n / kGroup][4][kGroup]
-//   rows.scales, rows.sums of a tile: [n / 32][4]
+//   rows.scales, rows.sums of a tile: [n / 32][4]; rows.half_starts: [n / 16][4] sums of codes
 // Eight weight rows are multiplied together: 8 accumulators of int32 and 8 of float32.
 #pragma once
 
@@ -39,9 +39,11 @@ HOKKU_INLINE void store_tile_block(const GemmRows& rows, size_t base, size_t b,
     const size_t place = base * (rows.n / 32) + b * kTile;
     for (size_t t = 0; t < kTile; ++t) {
         codes[t] = blocks[t].codes;
+        const int32x4_t sums = sum_codes(codes[t]);
         rows.scales[place + t] = blocks[t].scale;
-        rows.sums[place + t] =
-            blocks[t].scale * static_cast<float>(vaddvq_s32(sum_codes(codes[t])));
+        rows.sums[place + t] = blocks[t].scale * static_cast<float>(vaddvq_s32(sums));
+        rows.half_starts[2 * place + t] = sums[0] + sums[1];
+        rows.half_starts[2 * place + kTile + t] = sums[2] + sums[3];
     }
     store_codes<Products>(rows.codes + base * rows.n + b * 32 * kTile, codes);
 }
@@ -202,12 +204,17 @@ HOKKU_INLINE void multiply_eight(const GemmCall& call, size_t first) {
             }
             x += kScaleValues * 4;
             scales += kGemmGroup;
-        }
-        if constexpr (kHasMin) {
-            const float32x4_t x_sums = vld1q_f32(rows.sums + place + block * kTile);
-            for (size_t q = 0; q < 2; ++q)
-                add_mins<Products>(sums[q], vld1q_f32(mins + 4 * q), x_sums);
-            mins += kGemmGroup;
+            if constexpr (kHasMin) {
+                const size_t at = place + block * kTile;
+                const float32x4_t x_sums =
+                    kScaleValues == 32
+                        ? vld1q_f32(rows.sums + at)
+                        : vmulq_f32(x_scales, vcvtq_f32_s32(vld1q_s32(rows.half_starts + 2 * at +
+                                                                      part * kTile)));
+                for (size_t q = 0; q < 2; ++q)
+                    add_mins<Products>(sums[q], vld1q_f32(mins + 4 * q), x_sums);
+                mins += kGemmGroup;
+            }
         }
     }
     const size_t left = rows.num_rows - base, num_tokens = left < kTile ? left : kTile;
@@ -229,6 +236,7 @@ void fill_gemm(MatmulKernels& table) {
     };
     constexpr auto plain = multiply<Products, 32, false>, with_min = multiply<Products, 32, true>;
     constexpr auto halved = multiply<Products, 16, false>;
+    constexpr auto halved_with_min = multiply<Products, 16, true>;
     set(TensorType::q4_0, {unpack_32<Products, BlockQ4_0>, plain});
     set(TensorType::q4_1, {unpack_32<Products, BlockQ4_1>, with_min});
     set(TensorType::q5_0, {unpack_32<Products, BlockQ5_0>, plain});
@@ -236,6 +244,7 @@ void fill_gemm(MatmulKernels& table) {
     set(TensorType::q8_0, {unpack_32<Products, BlockQ8_0>, plain});
     set(TensorType::iq4_nl, {unpack_32<Products, BlockIq4Nl>, plain});
     set(TensorType::mxfp4, {unpack_32<Products, BlockMxfp4>, plain});
+    set(TensorType::q2_k, {unpack_256<Products, BlockQ2_K>, halved_with_min});
     set(TensorType::q3_k, {unpack_256<Products, BlockQ3_K>, halved});
     set(TensorType::q4_k, {unpack_256<Products, BlockQ4_K>, with_min});
     set(TensorType::q5_k, {unpack_256<Products, BlockQ5_K>, with_min});
