@@ -18,15 +18,24 @@ HOKKU_INLINE __m256i sum_pairs(__m256i x) {
     return _mm256_madd_epi16(x, _mm256_set1_epi16(1));
 }
 
+/// Products of four bytes each, in eight sums; two fit 16 bits.
+HOKKU_INLINE __m256i sum_fours(__m256i weights, __m256i codes) {
+#ifdef __AVXVNNI__
+    return _mm256_dpbusd_avx_epi32(_mm256_setzero_si256(), weights, codes);
+#else
+    return sum_pairs(_mm256_maddubs_epi16(weights, codes));
+#endif
+}
+
 /// Products of 32 codes in eight sums. Unsigned weights of at most 6 bits: two products of at most
 /// 63 * 127 fit 16 bits.
 HOKKU_INLINE __m256 dot_unsigned(__m256i weights, const int8_t* codes) {
-    return _mm256_cvtepi32_ps(sum_pairs(_mm256_maddubs_epi16(weights, load_codes(codes))));
+    return _mm256_cvtepi32_ps(sum_fours(weights, load_codes(codes)));
 }
 /// Signed weights: their signs move to the other factor, which is never -128; 2 * 128 * 127 fits.
 HOKKU_INLINE __m256 dot_signed(__m256i weights, const int8_t* codes) {
     const __m256i moved = _mm256_sign_epi8(load_codes(codes), weights);
-    return _mm256_cvtepi32_ps(sum_pairs(_mm256_maddubs_epi16(_mm256_abs_epi8(weights), moved)));
+    return _mm256_cvtepi32_ps(sum_fours(_mm256_abs_epi8(weights), moved));
 }
 
 /// Low nibbles of 16 bytes, then their high nibbles.

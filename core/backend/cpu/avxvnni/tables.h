@@ -7,6 +7,7 @@ namespace hokku::cpu {
 
 struct MatmulKernels;
 
+void fill_avxvnni_gemv(MatmulKernels& table);
 void fill_avxvnni_gemm(MatmulKernels& table);
 
 }  // namespace hokku::cpu
