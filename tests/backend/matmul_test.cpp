@@ -268,7 +268,7 @@ TEST_CASE("matmul: a row's product depends on its way, not on the rows beside it
 
 TEST_CASE("matmul: with AVX-VNNI the same bits as with AVX2", "[backend][quick]") {
     const KernelTable *avx2 = find_kernels("avx2"), *avxvnni = find_kernels("avxvnni");
-    if (!avx2 || !avxvnni) return hokku::testing::report_skip("this CPU has no AVX-VNNI");
+    if (!avx2 || !avxvnni) return hokku::testing::report_skip("hardware: no AVX-VNNI here");
     ThreadTeam team(2);
     auto scratch = MatmulScratch::create({.num_lanes = team.size(), .max_rows = 13, .max_in = 768});
     REQUIRE(scratch.ok());
