@@ -17,16 +17,15 @@ struct Tables {
     AttentionKernels attention = *reference_kernels()->attention;
     KernelTable table = *reference_kernels();
 
-    explicit Tables(bool has_vnni) {
+    Tables() {
         fill_avx2_dot(matmul);
         fill_avx2_activations(matmul);
         fill_avx2_gemv(matmul);
         fill_avx2_gemv_codebooks(matmul);
-        if (has_vnni) fill_avxvnni_gemv(matmul);
-        has_vnni ? fill_avxvnni_gemm(matmul) : fill_avx2_gemm(matmul);
+        fill_avx2_gemm(matmul);
         fill_avx2_attention(attention);
         fill_avx2_elementwise(table);
-        table.name = has_vnni ? "avxvnni" : "avx2";
+        table.name = "avx2";
         table.matmul = &matmul;
         table.attention = &attention;
     }
@@ -34,15 +33,30 @@ struct Tables {
     Tables& operator=(const Tables&) = delete;
 };
 
+/// Made of the other, not anew: entering kernels writes the codebooks that they read.
+struct VnniTables {
+    MatmulKernels matmul = *avx2_kernels()->matmul;
+    KernelTable table = *avx2_kernels();
+
+    VnniTables() {
+        fill_avxvnni_gemv(matmul);
+        fill_avxvnni_gemm(matmul);
+        table.name = "avxvnni";
+        table.matmul = &matmul;
+    }
+    VnniTables(const VnniTables&) = delete;
+    VnniTables& operator=(const VnniTables&) = delete;
+};
+
 }  // namespace
 
 const KernelTable* avx2_kernels() {
-    static const Tables tables(false);
+    static const Tables tables;
     return &tables.table;
 }
 
 const KernelTable* avxvnni_kernels() {
-    static const Tables tables(true);
+    static const VnniTables tables;
     return &tables.table;
 }
 
