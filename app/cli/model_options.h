@@ -33,7 +33,7 @@ struct ModelOptions {
     bool exact = false, read = false;
 };
 
-/// Declares -m, --device, -t, -c, --kv-type, --exact and --no-mmap.
+/// Declares -m, --device, --gpu-layers, -t, --tp, -c, --kv-type, --exact and --no-mmap.
 void add_model_options(CLI::App* command, ModelOptions& options);
 
 /// Declares --draft-model and --draft-max.

@@ -230,14 +230,14 @@ class GgufModelLoader : public ModelLoader {
 
     Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
         auto opened = open_all(options, control);
-        if (!opened.ok()) reading_.reset();
+        if (!opened.ok()) end_opening();
         return opened;
     }
 
     Result<void> start(LoadedModel& loaded, const LoadOptions& options,
                        const LoadControl& control) override {
         auto started = start_all(loaded, options, control);
-        reading_.reset();
+        end_opening();
         return started;
     }
 
@@ -257,9 +257,15 @@ class GgufModelLoader : public ModelLoader {
     }
 
   private:
+    /// Nothing is read any more, of the draft model neither.
+    void end_opening() {
+        reading_.reset();
+        draft_loader_.reset();
+    }
+
     Result<LoadedModel> open_all(const LoadOptions& options, const LoadControl& control) {
         LoadedModel loaded;
-        reading_.reset();
+        end_opening();
         HOKKU_TRY(GgufFile file, open_file(options, control));
         loaded.file = std::make_shared<const GgufFile>(std::move(file));
         // The weights come while the rest is made. Those that do not fit would push each other out.
@@ -324,7 +330,6 @@ class GgufModelLoader : public ModelLoader {
     /// The draft model of the options, where the model itself goes.
     Result<void> open_draft(LoadedModel& loaded, const LoadOptions& options,
                             const LoadControl& control) {
-        draft_loader_.reset();
         if (options.draft_model.empty()) return {};
         if (options.max_draft_tokens == 0 || options.max_draft_tokens > kMostGuesses)
             return Error{ErrorCode::bad_argument,
@@ -342,8 +347,9 @@ class GgufModelLoader : public ModelLoader {
     Result<void> start_draft(LoadedModel& loaded, const LoadOptions& options,
                              const LoadControl& control) {
         LoadedModel& draft = *loaded.draft;
-        HOKKU_CHECK(
-            draft_loader_->start(draft, draft_options(loaded, options), {{}, control.stop}));
+        LoadOptions own = draft_options(loaded, options);
+        own.device = "auto";  // Chosen when it was opened; without room there it is the CPU.
+        HOKKU_CHECK(draft_loader_->start(draft, own, {{}, control.stop}));
         loaded.info.draft_model = draft.info.name;
         loaded.info.draft_bytes = draft.info.kv_bytes + draft.info.scratch_bytes;
         return {};
@@ -356,7 +362,7 @@ class GgufModelLoader : public ModelLoader {
         if (loaded.info.context_tokens > 0) draft.context_tokens = loaded.info.context_tokens;
         draft.kv_type = options.kv_type;
         draft.num_threads = options.num_threads;
-        draft.device = gpu_ || loaded.info.device.starts_with("GPU") ? "auto" : "cpu";
+        draft.device = gpu_ ? "auto" : "cpu";
         draft.use_mapping = options.use_mapping;
         draft.max_sequences = 1;
         return draft;

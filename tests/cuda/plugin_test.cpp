@@ -183,6 +183,21 @@ TEST_CASE("GPU plug-in: layers that do not fit stay on the CPU", "[cuda][quick]"
     }
 }
 
+TEST_CASE("GPU plug-in: where there is no room the draft model goes to the CPU as well",
+          "[cuda][quick]") {
+    const TinyFile file;
+    LoadOptions options = file.options("auto");
+    options.draft_model = options.path;
+    FakeDriver::reset({.memory_bytes = uint64_t{1} << 20});
+    const auto engine = engine_on_emulator();
+    const auto info = engine->load(options);
+    INFO((info.ok() ? "" : info.error().message()));
+    REQUIRE(info.ok());
+    CHECK(info->device.starts_with("CPU"));
+    CHECK(info->draft_bytes > 0);
+    CHECK(continue_text(*engine, 4).tokens.size() == 4);
+}
+
 TEST_CASE("GPU plug-in: as many layers as are wanted, or the reason why not", "[cuda][quick]") {
     const LargeFile file;
     const auto device_of = [&](uint32_t layers, const char* device = "cuda") {
