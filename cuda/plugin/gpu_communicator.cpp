@@ -35,11 +35,13 @@ GpuCommunicator::~GpuCommunicator() {
 }
 
 void GpuCommunicator::all_reduce(std::span<float> values) {
+    if (is_aborted_) return note(NcclResult::invalid_usage);
     note(api_.all_reduce(values.data(), values.data(), values.size(), NcclType::f32,
                          NcclOperation::sum, comm_, gpu_.stream()));
 }
 
 void GpuCommunicator::all_gather(const GatherCall& call) {
+    if (is_aborted_) return note(NcclResult::invalid_usage);
     note(api_.all_gather(call.part, call.whole, call.cols, NcclType::f32, comm_, gpu_.stream()));
 }
 
@@ -52,7 +54,7 @@ DriverResult GpuCommunicator::take_result() {
 }
 
 void GpuCommunicator::abort() {
-    if (!std::exchange(is_aborted_, true)) api_.abort(comm_);
+    if (!is_aborted_.exchange(true)) api_.abort(comm_);
 }
 
 }  // namespace hokku::cuda

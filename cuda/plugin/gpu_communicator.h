@@ -3,6 +3,7 @@
 // the devices, and what is done is done in the order of each device's stream, in graphs too.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -32,7 +33,7 @@ class GpuCommunicator final : public Communicator {
     void all_gather(const GatherCall& call) override;
     /// How the calls since the last time went.
     DriverResult take_result();
-    /// Ends what others wait for. Nothing works afterwards.
+    /// Ends what others wait for. All calls fail afterwards.
     void abort();
 
   private:
@@ -43,7 +44,7 @@ class GpuCommunicator final : public Communicator {
     const Gpu& gpu_;
     NcclComm comm_ = nullptr;
     uint32_t rank_ = 0, num_ranks_ = 1;
-    bool is_aborted_ = false;
+    std::atomic<bool> is_aborted_ = false;  ///< The library has freed comm_.
     DriverResult result_ = DriverResult::success;
 };
 

@@ -54,6 +54,10 @@ class Ranks {
         return value_of(ModelRunner::open(path, options, make));
     }
 
+    std::vector<std::unique_ptr<cuda::GpuCommunicator>> ends() {
+        return value_of(cuda::GpuCommunicator::create(nccl_, pointers_));
+    }
+
   private:
     cuda::DriverApi api_;
     cuda::NcclApi nccl_;
@@ -232,6 +236,20 @@ TEST_CASE("Several GPUs: too few of them, and models that cannot be cut, go to t
     const ModelInfo info = value_of(engine->load(options_of(file, "auto", 4)));
     CHECK(info.device.starts_with("CPU"));
     CHECK(info.device_note.find("fewer GPUs than ranks") != std::string::npos);
+}
+
+TEST_CASE("GpuCommunicator: after it was aborted nothing is asked of the library",
+          "[cuda][quick]") {
+    Ranks ranks(2);
+    const auto ends = ranks.ends();
+    std::vector<float> values(4);
+    ends[0]->abort();
+    ends[0]->abort();
+    ends[0]->all_reduce(values);
+    CHECK(ends[0]->take_result() == DriverResult::unknown);
+    ends[0]->all_gather({.part = values.data(), .cols = 1, .whole = values.data()});
+    CHECK(ends[0]->take_result() == DriverResult::unknown);
+    CHECK(ends[0]->take_result() == DriverResult::success);
 }
 
 TEST_CASE("Several GPUs: where one fails in a step, all are brought up again and the text goes on",
