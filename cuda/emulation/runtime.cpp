@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMaxStaticShared = 48 * 1024;
 const char kDynamicTag = 0;
+MemoryCheck memory_check = nullptr;
 
 bool is_aligned(const void* p, size_t alignment) {
     return reinterpret_cast<uintptr_t>(p) % alignment == 0;
@@ -90,6 +91,16 @@ void check_shared(const void* p, size_t bytes, size_t alignment) {
     if (!current_thread().block->shared.contains(p, bytes)) {
         current_scheduler().fail(in_bytes(p, bytes) + " are not in a shared array");
     }
+}
+
+void set_memory_check(MemoryCheck check) {
+    memory_check = check;
+}
+
+void check_global(const void* p, size_t bytes) {
+    const IgnoreAccesses ignore;
+    if (memory_check == nullptr || memory_check(p, bytes)) return;
+    current_scheduler().fail(in_bytes(p, bytes) + " are not in device memory");
 }
 
 void block_barrier(std::source_location where) {

@@ -29,6 +29,12 @@ void check_access(const void* p, size_t bytes, size_t alignment);
 /// The same for an address that must be one of shared memory.
 void check_shared(const void* p, size_t bytes, size_t alignment);
 
+/// Says whether device memory has these bytes; null: nobody knows.
+using MemoryCheck = bool (*)(const void* p, size_t bytes);
+void set_memory_check(MemoryCheck check);
+/// Fails where the bytes are known to be outside of device memory: for what devices do not report.
+void check_global(const void* p, size_t bytes);
+
 void block_barrier(std::source_location where);
 void warp_barrier(uint32_t mask, std::source_location where);
 

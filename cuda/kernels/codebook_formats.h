@@ -71,6 +71,7 @@ HOKKU_DEVICE PointLoad load_points(const WeightPlanes& w, uint64_t row, uint32_t
 
 struct FormatIQ2XXS {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     using Load = PointLoad;
     static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
         return load_points(w, row, group);
@@ -99,6 +100,7 @@ HOKKU_DEVICE GroupFactors nibble_factors(uint32_t super, uint32_t nibbles) {
 
 struct FormatIQ2XS {
     static constexpr bool kHasHalves = true, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     struct Load {
         PointLoad points;
         uint8_t scales;
@@ -124,6 +126,7 @@ struct FormatIQ2XS {
 
 struct FormatIQ2S {
     static constexpr bool kHasHalves = true, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     struct Load {
         PointLoad points;
         uint16_t high_and_scales;
@@ -162,6 +165,7 @@ HOKKU_DEVICE void unpack_quads(const PointLoad& w, uint32_t ninth_bits, uint32_t
 
 struct FormatIQ3XXS {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     struct Load {
         PointLoad points;
         uint32_t signs;
@@ -183,6 +187,7 @@ struct FormatIQ3XXS {
 
 struct FormatIQ3S {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     struct Load {
         PointLoad points;
         uint32_t signs;
@@ -224,6 +229,7 @@ HOKKU_DEVICE void unpack_shifted(const PointLoad& w, uint32_t high, uint32_t (&c
 /// from bit 16 and 19 on.
 struct FormatIQ1 {
     static constexpr bool kHasHalves = true, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     using Load = PointLoad;
     static HOKKU_DEVICE Load load(const WeightPlanes& w, uint64_t row, uint32_t group) {
         return load_points(w, row, group);
@@ -245,6 +251,7 @@ struct FormatIQ1 {
 /// The half of the scale of each 16 values as f16: an E4M3 number fits.
 struct FormatNVFP4 {
     static constexpr bool kHasHalves = true, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         uint32_t scales;
@@ -271,6 +278,7 @@ struct FormatNVFP4 {
 template <bool kIsSuper>
 struct PairFormat {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     struct Load {
         Words2 codes;
         uint32_t scale;

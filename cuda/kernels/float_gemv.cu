@@ -4,6 +4,7 @@
 #include "device/device.h"
 #include "device/reductions.h"
 #include "kernels/params.h"
+#include "kernels/prefetch.h"
 
 namespace hokku::cuda {
 
@@ -71,6 +72,10 @@ HOKKU_DEVICE void float_gemv(const FloatGemvParams& p, const Experts& experts = 
     Piece next = {};
     if (is_inside && column < p.cols) next.load(p.weight, first + column);
     if constexpr (!Experts::kAreUsed) {
+        if (is_inside) {
+            prefetch_behind<sizeof(Piece)>({p.weight, first / kFloatPiece, p.cols / kFloatPiece},
+                                           part * kWarp, p.warps_per_row * kWarp);
+        }
         wait_for_primary();
         allow_dependents();
     }

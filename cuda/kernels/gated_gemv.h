@@ -9,6 +9,7 @@
 #include "kernels/activations.h"
 #include "kernels/gemv_formats.h"
 #include "kernels/params.h"
+#include "kernels/prefetch.h"
 #include "kernels/quantize.h"
 
 namespace hokku::cuda {
@@ -58,6 +59,14 @@ HOKKU_DEVICE void gated_gemv(const GatedGemvParams& p, const Place& at = {}) {
     const uint32_t first_row = at.x() * kGroup, first_value = warp_id() * values_of_warp;
     PairLoads<Format> next;
     if (lane_id() < p.gate.groups) next.load(p, first_row + first_value, lane_id());
+    if (first_row + first_value < p.gate.rows) {
+        // The rows of this warp lie one behind the other.
+        const uint32_t left = p.gate.rows - first_row - first_value;
+        const uint32_t size = p.gate.groups * (left < values_of_warp ? left : values_of_warp);
+        const uint64_t place = uint64_t{first_row + first_value} * p.gate.groups;
+        prefetch_behind<Format::kCodeBytes>({p.gate.codes, place, size}, 0, kWarp);
+        prefetch_behind<Format::kCodeBytes>({p.up.codes, place, size}, 0, kWarp);
+    }
     wait_for_primary();
     allow_dependents();
     HOKKU_NO_UNROLL

@@ -8,6 +8,7 @@
 #include "device/reductions.h"
 #include "kernels/gemv_formats.h"
 #include "kernels/params.h"
+#include "kernels/prefetch.h"
 
 namespace hokku::cuda {
 
@@ -60,6 +61,11 @@ HOKKU_DEVICE void gemv(const GemvParams& p, const Place& at = {}, const Experts&
     } else {
         // The first weights are under way before the launch in front has ended.
         if (is_inside && group < p.weight.groups) next.load(p.weight, row, group);
+        for (uint32_t r = row; r < row + kGemvRows && r < num_rows; ++r) {
+            const uint32_t groups = p.weight.groups;
+            prefetch_behind<Format::kCodeBytes>({p.weight.codes, uint64_t{r} * groups, groups},
+                                                part * kWarp, step);
+        }
         wait_for_primary();
         allow_dependents();
     }

@@ -98,6 +98,7 @@ HOKKU_DEVICE void unpack_nibbles(const Words4& codes, uint32_t (&out)[8], High h
 template <bool kHasFifthBit>
 struct SuperScaleFormat {
     static constexpr bool kHasHalves = false, kHasOffset = true;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         uint32_t high, super;
@@ -140,6 +141,7 @@ using FormatQ5K = SuperScaleFormat<true>;
 /// d of 256 values; a signed scale for each 16; codes of six bits, 32 means zero.
 struct FormatQ6K {
     static constexpr bool kHasHalves = true, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         uint32_t high[2], super;
@@ -183,6 +185,7 @@ struct FormatQ6K {
 template <bool kHasFifthBit, int32_t kZero>
 struct ScaleFormat {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         uint32_t high;
@@ -221,6 +224,7 @@ using FormatQ5_0 = ScaleFormat<true, 16>;
 template <bool kHasFifthBit>
 struct ScaleOffsetFormat {
     static constexpr bool kHasHalves = false, kHasOffset = true;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         uint32_t high, scales;
@@ -258,6 +262,7 @@ using FormatQ5_1 = ScaleOffsetFormat<true>;
 /// Codes of eight bits, one scale of 32.
 struct FormatQ8_0 {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 32;  // Of a group.
     struct Load {
         Words4 low, high;
         uint16_t scale;
@@ -298,6 +303,7 @@ HOKKU_DEVICE uint32_t pairs_of(const Words2& codes, uint32_t word) {
 
 struct FormatQ2K {
     static constexpr bool kHasHalves = true, kHasOffset = true;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     struct Load {
         Words2 codes;
         uint32_t super;
@@ -343,6 +349,7 @@ struct FormatQ2K {
 /// The code of zero is 4.
 struct FormatQ3K {
     static constexpr bool kHasHalves = true, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 8;  // Of a group.
     struct Load {
         Words2 codes;
         uint32_t high, super;
@@ -427,6 +434,7 @@ HOKKU_DEVICE int32_t dot_table(const Words4& codes, const ActivationGroup& x) {
 /// The scale is a float32 that the host made of the exponent; it has the half of the steps.
 struct FormatMXFP4 {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         float scale;
@@ -449,6 +457,7 @@ struct FormatMXFP4 {
 
 struct FormatIQ4NL {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         uint16_t scale;
@@ -474,6 +483,7 @@ struct FormatIQ4NL {
 
 struct FormatIQ4XS {
     static constexpr bool kHasHalves = false, kHasOffset = false;
+    static constexpr uint32_t kCodeBytes = 16;  // Of a group.
     struct Load {
         Words4 codes;
         uint32_t super;

@@ -8,6 +8,7 @@
 
 #include "driver/driver_api.h"
 #include "emulation/fakes/fake_driver.h"
+#include "kernels/broken_kernels.h"
 #include "kernels/primitive_kernels.h"
 #include "support/catch.h"
 
@@ -296,6 +297,26 @@ TEST_CASE("Fake driver: a kernel that breaks a rule spoils the context until it 
     CHECK(s.api.memory_alloc(&pointer, 4) == DriverResult::success);
     FakeDriver::lose_devices();
     CHECK(s.api.memory_alloc(&pointer, 4) == DriverResult::unknown);
+}
+
+TEST_CASE("Fake driver: what is asked into a cache lies in an allocation", "[cuda][quick]") {
+    for (const uint32_t is_broken : {0u, 1u}) {
+        const Started s;
+        const DevicePointer a = s.floats(16), b = s.floats(16);
+        FunctionHandle function = nullptr;
+        REQUIRE(s.api.module_function(&function, s.module, "broken_prefetch") ==
+                DriverResult::success);
+        const LaunchConfig config{1, 1, 1, 16, 1, 1, 0, s.stream, nullptr, 0};
+        BrokenParams params{reinterpret_cast<const float*>(a), reinterpret_cast<float*>(b), 16,
+                            is_broken, nullptr};
+        void* pointers[] = {&params};
+        CHECK(s.api.launch(&config, function, pointers, nullptr) == DriverResult::success);
+        const DriverResult result = s.api.stream_synchronize(s.stream);
+        CHECK((result == DriverResult::success) == (is_broken == 0));
+        const bool is_named =
+            FakeDriver::last_error().find("not in device memory") != std::string::npos;
+        CHECK(is_named == (is_broken == 1));
+    }
 }
 
 TEST_CASE("Fake driver: each call can be made to fail once", "[cuda][quick]") {

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "emulation/fakes/fake_state.h"
+#include "emulation/runtime.h"
 
 namespace hokku::emulation {
 
@@ -114,6 +115,12 @@ void FakeDriver::reset(const FakeDriverOptions& options) {
     state.failed_call.clear();
     state.last_error.clear();
     fake_current_device() = -1;
+    // Of memory that tests launch kernels on themselves nothing is known.
+    set_memory_check([](const void* p, size_t bytes) {
+        const FakeState& known = fake_state();
+        return known.allocations.empty() ||
+               is_allocated(known, reinterpret_cast<uint64_t>(p), bytes);
+    });
 }
 
 const FakeDriverCounts& FakeDriver::counts() {

@@ -129,6 +129,8 @@ std::vector<std::shared_ptr<FakeStream>> all_streams(const FakeState& state);
 DriverResult run_operations(FakeState& state, std::vector<FakeOperation*> operations);
 /// Frees device memory; false where the address is not the beginning of any.
 bool release_allocation(FakeState& state, uint64_t address);
+/// Whether [address, address + bytes) lies inside one allocation.
+bool is_allocated(const FakeState& state, uint64_t address, size_t bytes);
 /// Breaks the capture of any stream: for calls that must not happen meanwhile.
 bool is_capturing(FakeState& state);
 /// Lets all streams of these ranks run.

@@ -14,14 +14,6 @@ std::byte* bytes_at(cuda::DevicePointer pointer) {
     return reinterpret_cast<std::byte*>(pointer);
 }
 
-/// Whether [address, address + bytes) lies inside one allocation.
-bool is_allocated(const FakeState& state, uint64_t address, size_t bytes) {
-    auto next = state.allocations.upper_bound(address);
-    if (next == state.allocations.begin()) return false;
-    --next;
-    return address + bytes <= next->first + next->second.bytes;
-}
-
 DriverResult run_launches_of(FakeState& state, const std::vector<KernelLaunch>& launches) {
     state.counts.num_launches += launches.size();
     const RunReport report = run_launches(launches, state.options.schedule);
@@ -44,6 +36,13 @@ FakeEvent& event_of(cuda::EventHandle handle) {
 }
 
 }  // namespace
+
+bool is_allocated(const FakeState& state, uint64_t address, size_t bytes) {
+    auto next = state.allocations.upper_bound(address);
+    if (next == state.allocations.begin()) return false;
+    --next;
+    return address + bytes <= next->first + next->second.bytes;
+}
 
 std::shared_ptr<FakeStream> find_stream(FakeState& state, cuda::StreamHandle handle) {
     if (handle == nullptr) {

@@ -199,7 +199,9 @@ inline uint32_t permute_bytes(uint32_t a, uint32_t b, uint32_t selector) {
     }
     return out;
 }
-inline void prefetch(const void*) {}
+inline void prefetch(const void* p) {
+    emulation::check_global(p, 1);
+}
 
 inline float bits_to_float(uint32_t bits) {
     return std::bit_cast<float>(bits);

@@ -144,6 +144,12 @@ HOKKU_KERNEL(broken_uninitialised, BrokenParams, 32) {
     p.out[thread_id()] = values[thread_id()];
 }
 
+/// is_broken: asks for what lies behind the last of n values.
+HOKKU_KERNEL(broken_prefetch, BrokenParams, 64) {
+    prefetch(p.in + p.n - 1 + p.is_broken);
+    p.out[thread_id()] = p.in[thread_id()];
+}
+
 HOKKU_KERNEL(dependent_first, BrokenParams, 64) {
     wait_for_primary();
     allow_dependents();
