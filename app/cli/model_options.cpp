@@ -106,8 +106,10 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
         ->type_name("N")
         ->transform(is_whole(0, 1024));
     command
-        ->add_option("--tp", options.ranks,
-                     "Tensor parallel: split the model over N ranks that share the threads")
+        ->add_option(
+            "--tp", options.ranks,
+            "Tensor parallel: split the model over N ranks, which share the threads or have "
+            "a GPU each")
         ->type_name("N")
         ->transform(is_whole(1, 64));
     command

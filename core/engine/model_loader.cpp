@@ -196,10 +196,12 @@ Result<std::shared_ptr<const ModelText>> load_text(const GgufMetadata& metadata,
 uint32_t limit_threads(uint32_t wanted, ModelInfo& info) {
     const uint32_t most = cpu::max_num_threads();
     if (wanted <= most) return wanted;
-    info.warnings.push_back(
-        fmt::format("{} threads were asked for; {} are used, one for each CPU that this process "
-                    "may use",
-                    wanted, most));
+    std::string warning = fmt::format(
+        "{} threads were asked for; {} are used, one for each CPU that this process may use",
+        wanted, most);
+    // A backend that is made anew does not say it again.
+    if (std::find(info.warnings.begin(), info.warnings.end(), warning) == info.warnings.end())
+        info.warnings.push_back(std::move(warning));
     return most;
 }
 
@@ -362,7 +364,8 @@ class GgufModelLoader : public ModelLoader {
         if (loaded.info.context_tokens > 0) draft.context_tokens = loaded.info.context_tokens;
         draft.kv_type = options.kv_type;
         draft.num_threads = options.num_threads;
-        draft.device = gpu_ ? "auto" : "cpu";
+        if (!gpu_) draft.device = "cpu";
+        if (gpu_ && options.device.starts_with("cuda:")) draft.device = options.device;
         draft.use_mapping = options.use_mapping;
         draft.max_sequences = 1;
         return draft;
@@ -474,10 +477,9 @@ class GgufModelLoader : public ModelLoader {
                             "are available",
                             loaded.first_gpu_layer, bytes >> 20, memory.available_bytes >> 20),
                 path_text(loaded.file->path()), "a shorter context"};
-        if (!loaded.file->is_mapped() || loaded.info.file_bytes >= memory.available_bytes)
-            return {};
-        ReadAhead reading(weight_parts(*loaded.file));
-        return finish_reading(reading, *loaded.file, {.progress = {}, .stop = control.stop});
+        if (!reading_) return {};
+        return finish_reading(reading_->pages, *loaded.file,
+                              {.progress = {}, .stop = control.stop});
     }
 
     /// With the layers, the blocks and the context that are planned.

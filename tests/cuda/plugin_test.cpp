@@ -198,6 +198,23 @@ TEST_CASE("GPU plug-in: where there is no room the draft model goes to the CPU a
     CHECK(continue_text(*engine, 4).tokens.size() == 4);
 }
 
+TEST_CASE("GPU plug-in: the draft model takes no other GPU than the one that was asked for",
+          "[cuda][quick]") {
+    const LargeFile file;
+    const uint64_t memory = file.memory_for(0);  // No room for a second one.
+    LoadOptions options = file.options("cuda:1");
+    const auto bytes_on_devices = [&] {
+        FakeDriver::reset({.num_devices = 2, .memory_bytes = memory});
+        const auto engine = engine_on_emulator();
+        value_of(engine->load(options));
+        return FakeDriver::counts().live_bytes;
+    };
+    const uint64_t alone = bytes_on_devices();
+    REQUIRE(alone > 0);
+    options.draft_model = options.path;
+    CHECK(bytes_on_devices() == alone);
+}
+
 TEST_CASE("GPU plug-in: as many layers as are wanted, or the reason why not", "[cuda][quick]") {
     const LargeFile file;
     const auto device_of = [&](uint32_t layers, const char* device = "cuda") {
