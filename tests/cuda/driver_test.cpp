@@ -252,6 +252,25 @@ TEST_CASE("Fake driver: what must not be captured breaks the capture", "[cuda][q
     CHECK(s.api.event_destroy(fork) == DriverResult::success);
 }
 
+TEST_CASE("Fake driver: a capture on one device leaves the others free", "[cuda][quick]") {
+    const Started s({.num_devices = 2});
+    CHECK(s.api.stream_begin_capture(s.stream, CaptureMode::relaxed) == DriverResult::success);
+    ContextHandle other = nullptr;
+    CHECK(s.api.context_retain(&other, 1) == DriverResult::success);
+    CHECK(s.api.context_set_current(other) == DriverResult::success);
+    DevicePointer pointer = 0;
+    CHECK(s.api.memory_alloc(&pointer, 4) == DriverResult::success);
+    CHECK(s.api.context_synchronize() == DriverResult::success);
+    CHECK(s.api.memory_free(pointer) == DriverResult::success);
+    ContextHandle own = nullptr;
+    CHECK(s.api.context_retain(&own, 0) == DriverResult::success);
+    CHECK(s.api.context_set_current(own) == DriverResult::success);
+    CHECK(s.api.context_synchronize() == DriverResult::stream_capture_unsupported);
+    GraphHandle graph = nullptr;
+    CHECK(s.api.stream_end_capture(s.stream, &graph) == DriverResult::success);
+    CHECK(s.api.graph_destroy(graph) == DriverResult::success);
+}
+
 TEST_CASE("Fake driver: launches are checked as a device checks them", "[cuda][quick]") {
     const Started s({.compute_major = 8, .num_multiprocessors = 2});
     FloatsParams params{};

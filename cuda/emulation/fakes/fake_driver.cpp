@@ -331,7 +331,7 @@ DriverResult memory_alloc(DevicePointer* pointer, size_t bytes) {
     HOKKU_FAKE_CALL("cuMemAlloc_v2", context)
     FakeState& state = call.state();
     if (bytes == 0) return DriverResult::invalid_value;
-    if (is_capturing(state)) return DriverResult::stream_capture_unsupported;
+    if (is_capturing(state, call.device())) return DriverResult::stream_capture_unsupported;
     if (used_bytes(state, call.device()) + bytes > state.options.memory_bytes) {
         return DriverResult::out_of_memory;
     }

@@ -131,8 +131,8 @@ DriverResult run_operations(FakeState& state, std::vector<FakeOperation*> operat
 bool release_allocation(FakeState& state, uint64_t address);
 /// Whether [address, address + bytes) lies inside one allocation.
 bool is_allocated(const FakeState& state, uint64_t address, size_t bytes);
-/// Breaks the capture of any stream: for calls that must not happen meanwhile.
-bool is_capturing(FakeState& state);
+/// Whether a stream of the device captures: for calls that must not happen meanwhile.
+bool is_capturing(FakeState& state, int32_t device);
 /// Lets all streams of these ranks run.
 void run_clique(FakeState& state, const FakeClique& clique);
 /// Ends the stream's thread, if it has one. The state is unlocked meanwhile.

@@ -55,9 +55,10 @@ std::shared_ptr<FakeStream> find_stream(FakeState& state, cuda::StreamHandle han
     return found == state.streams.end() ? nullptr : found->second;
 }
 
-bool is_capturing(FakeState& state) {
-    return std::any_of(state.streams.begin(), state.streams.end(),
-                       [](const auto& s) { return s.second->capture != nullptr; });
+bool is_capturing(FakeState& state, int32_t device) {
+    return std::any_of(state.streams.begin(), state.streams.end(), [&](const auto& s) {
+        return s.second->device == device && s.second->capture != nullptr;
+    });
 }
 
 DriverResult issue(FakeState& state, FakeStream& stream, FakeOperation operation) {
@@ -204,7 +205,7 @@ namespace fake {
 DriverResult context_synchronize() {
     HOKKU_FAKE_CALL("cuCtxSynchronize", context)
     ++call.state().counts.num_synchronizations;
-    if (is_capturing(call.state())) return DriverResult::stream_capture_unsupported;
+    if (is_capturing(call.state(), call.device())) return DriverResult::stream_capture_unsupported;
     return drain_all(call.state());
 }
 
