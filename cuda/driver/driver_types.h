@@ -25,6 +25,7 @@ enum class DriverResult : int32_t {
     not_ready = 600,
     illegal_address = 700,
     launch_out_of_resources = 701,
+    peer_access_already_enabled = 704,
     misaligned_address = 716,
     launch_failed = 719,
     cooperative_launch_too_large = 720,

@@ -63,6 +63,17 @@ inline constexpr uint32_t kResidentThreads = 8192;
 inline constexpr uint32_t kMaxSharedBytes = 227 * 1024;
 inline constexpr uint32_t kMaxBlockThreads = 1024;
 
+/// What other devices do while threads of this one wait in a loop.
+enum class Others {
+    none,   ///< Nothing: there are none, or they have nothing to do.
+    busy,   ///< They had a turn, in which something may have been written.
+    failed  ///< What is waited for will not come.
+};
+using OthersTurn = Others (*)();
+/// `turn` is called on the thread of run_launches(), and another thread's launches run meanwhile.
+/// `max_threads`: that are alive at once, of each device: memory maps for stacks are few.
+void set_others_turn(OthersTurn turn, uint32_t max_threads);
+
 /// Runs launches in the order of one stream. Ends at the first broken rule.
 ///
 /// Threads: calls of several threads take turns.

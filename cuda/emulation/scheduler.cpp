@@ -13,10 +13,20 @@ namespace {
 constexpr uint32_t kWarp = 32;
 constexpr uint64_t kMaxIdleYields = 20'000'000;
 constexpr uint64_t kMaxCooperativeThreads = 65'536;
+constexpr std::chrono::seconds kMaxIdle{20};
 
 Thread* running_thread = nullptr;
 Scheduler* running_scheduler = nullptr;
 char host_order = 0;  // ThreadSanitizer's place for the host's own accesses.
+
+OthersTurn others_turn = nullptr;
+uint32_t resident_threads = kResidentThreads;
+
+/// Launches of several threads take turns.
+std::mutex& turns() {
+    static std::mutex mutex;
+    return mutex;
+}
 
 FiberStacks& stacks() {
     static FiberStacks pool;
@@ -85,6 +95,11 @@ KernelRegistration::KernelRegistration(const Kernel& kernel) {
     kernels().push_back(kernel);
 }
 
+void set_others_turn(OthersTurn turn, uint32_t max_threads) {
+    others_turn = turn;
+    resident_threads = max_threads;
+}
+
 Thread& current_thread() {
     return *running_thread;
 }
@@ -138,7 +153,7 @@ bool Scheduler::begin_blocks() {
         const KernelLaunch& launch = *grid.launch;
         while (grid.num_begun < grid.order.size() &&
                (launch.is_cooperative || num_live_threads_ == 0 ||
-                num_live_threads_ + launch.num_threads <= kResidentThreads)) {
+                num_live_threads_ + launch.num_threads <= resident_threads)) {
             begin_block(grid);
             has_begun = true;
         }
@@ -225,11 +240,30 @@ RunReport Scheduler::run() {
         ++num_switches_;
         thread.fiber.resume();
         if (thread.state == ThreadState::done) end_thread(thread);
+        if (num_yields_in_a_row_ > 2 * ready_.size() + kWarp) let_others_run();
     }
     running_thread = nullptr;
     running_scheduler = nullptr;
     for (Grid& grid : grids_) acquire(&grid.memory_order);
     return {error_, num_switches_};
+}
+
+void Scheduler::let_others_run() {
+    num_yields_in_a_row_ = 0;
+    if (others_turn == nullptr) return;
+    const Thread& last = *running_thread;
+    turns().unlock();
+    const Others others = others_turn();
+    turns().lock();
+    running_scheduler = this;
+    if (others == Others::none) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_idle_) idle_since_ = now;
+    is_idle_ = true;
+    num_idle_yields_ = 0;
+    if (others == Others::failed || now - idle_since_ > kMaxIdle) {
+        error_ = describe(last, "waits in a loop for what no device does");
+    }
 }
 
 void Scheduler::thread_entry() {
@@ -256,8 +290,14 @@ void Scheduler::thread_entry() {
     thread->fiber.suspend_for_good();
 }
 
+void Scheduler::note_progress() {
+    num_idle_yields_ = num_yields_in_a_row_ = 0;
+    is_idle_ = false;
+}
+
 void Scheduler::end_thread(Thread& thread) {
     Block& block = *thread.block;
+    note_progress();
     stacks().give_back(thread.fiber.stack());
     thread.fiber.forget();
     --num_live_threads_;
@@ -367,7 +407,7 @@ std::string Scheduler::check_barrier(const std::source_location& where) const {
 
 void Scheduler::barrier(std::source_location where) {
     Block& block = *current_thread().block;
-    num_idle_yields_ = 0;
+    note_progress();
     if (std::string fault = check_barrier(where); !fault.empty()) fail(std::move(fault));
     block.barrier_site = where;
     release(&block);
@@ -417,7 +457,7 @@ void Scheduler::check_lanes(const WarpCall& call, uint32_t mask) {
 void Scheduler::collective(const WarpCall& call) {
     Thread& thread = current_thread();
     Block& block = *thread.block;
-    num_idle_yields_ = 0;
+    note_progress();
     const uint32_t lane = thread.index % kWarp, first = thread.index - lane, own = 1u << lane;
     if ((call.mask & own) == 0) {
         fail("the warp operation at " + describe(call.where) + " has a mask without its own lane");
@@ -451,6 +491,7 @@ void Scheduler::collective(const WarpCall& call) {
 }
 
 void Scheduler::yield() {
+    ++num_yields_in_a_row_;
     if (++num_idle_yields_ > kMaxIdleYields) fail("waits in a loop for what no thread does");
     ready_.push_back(&current_thread());
     block_current(ThreadState::ready);
@@ -477,8 +518,7 @@ void Scheduler::allow_dependents() {
 }
 
 RunReport run_launches(std::span<const KernelLaunch> launches, const Schedule& schedule) {
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(turns());
     const IgnoreAccesses ignore;
     Scheduler scheduler(launches, schedule);
     return scheduler.run();

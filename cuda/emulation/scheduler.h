@@ -3,6 +3,7 @@
 // on a fiber, in the order that a Schedule asks for. What only the emulator's own files need.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -108,9 +109,12 @@ class Scheduler {
     bool may_begin(size_t grid) const;
     void begin_block(Grid& grid);
     void end_thread(Thread& thread);
+    void note_progress();
     void end_block(Block& block);
     void wake(std::vector<Thread*>& group);
     Thread* take_ready();
+    /// Where threads only wait in loops: what they wait for may come from another device.
+    void let_others_run();
     void block_current(ThreadState state);
     void set_allowing(Block& block);
     /// What the running thread breaks by reaching this; empty: nothing.
@@ -126,6 +130,9 @@ class Scheduler {
     std::vector<Grid> grids_;
     std::deque<Thread*> ready_;
     uint64_t num_live_threads_ = 0, num_switches_ = 0, num_idle_yields_ = 0;
+    uint64_t num_yields_in_a_row_ = 0;  ///< Of threads that took turns.
+    std::chrono::steady_clock::time_point idle_since_ = {};
+    bool is_idle_ = false;
     std::string error_;
 };
 

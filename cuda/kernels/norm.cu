@@ -3,6 +3,7 @@
 #include "kernels/norm.h"
 
 #include "device/device.h"
+#include "kernels/all_reduce.h"
 #include "kernels/params.h"
 #include "kernels/quantize.h"
 
@@ -21,6 +22,19 @@ HOKKU_KERNEL(norm_add, NormAddParams, 1024) {
     wait_for_primary();
     allow_dependents();
     add_normed(p, block_x());
+}
+
+/// The end of a branch of a model on several GPUs: sum over them, residual, the next norm.
+/// Dependents begin meanwhile, so that they ask for their weights.
+HOKKU_KERNEL(all_reduce_norm, AllReduceNormParams, 256) {
+    wait_for_primary();
+    allow_dependents();
+    const uint32_t vector = block_x();
+    all_reduce_vector(p.exchange, p.values + uint64_t{vector} * p.add.n, p.add.n, vector);
+    add_normed(p.add, vector);
+    if (p.has_norm == 0) return;  // The same for the whole block.
+    block_barrier();              // x is there.
+    norm_vector(p.norm, vector);
 }
 
 /// A warp for each group; block_y is the vector.

@@ -173,6 +173,29 @@ struct NormAddParams {
     float scale;
 };
 
+inline constexpr uint32_t kMaxExchangeRanks = 8, kMaxExchangeRows = 8;
+
+/// How several GPUs tell each other what each gives for a few vectors of n values. All that others
+/// write to lies on the device that reads it.
+struct ExchangeParams {
+    float* slots[kMaxExchangeRanks];  ///< Of each rank: [2][num_ranks][kMaxExchangeRows][n]
+    /// Of each rank: [kMaxExchangeRows][kMaxExchangeRanks]: the call that a rank has come to.
+    uint32_t* arrivals[kMaxExchangeRanks];
+    uint32_t* num_calls;   ///< [kMaxExchangeRows]: this rank's, of each vector.
+    const uint32_t* stop;  ///< The host's memory; where it is not zero nobody is waited for.
+    uint32_t rank, num_ranks;
+};
+
+/// all_reduce_norm, 256 threads, block_x vectors: `values` becomes the sum of all ranks' values;
+/// then norm_add, and norm_quantize where that is wanted. add.y is `values`.
+struct AllReduceNormParams {
+    ExchangeParams exchange;
+    float* values;  ///< [num_vectors][add.n]
+    NormAddParams add;
+    NormParams norm;
+    uint32_t has_norm;
+};
+
 struct QuantizeParams {
     const float* x;  ///< [num_vectors][x_stride]
     QuantizedVectors out;

@@ -59,6 +59,7 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
         weights_.bytes + (spec.part.is_first ? model_.weights().embedding.row_bytes() : 0);
     info_.rank_weight_bytes = {weight_bytes(model_.weights())};
     if (GpuCommunicator* others = own_options_.others) {
+        if (others->exchange() != nullptr) info_.kernels += ", one-shot all-reduce";
         // The ways between the devices are found before graphs are captured.
         others->all_reduce({buffers_.delta, spec.dim});
         HOKKU_CHECK(gpu_.check(others->take_result(), "ncclAllReduce"));

@@ -36,6 +36,7 @@ struct CudaOptions {
     const BlasApi* blas = nullptr;  ///< Null: there is no cuBLAS.
     PrefillProducts products = PrefillProducts::own;
     GpuCommunicator* others = nullptr;  ///< The model is one rank's shard.
+    AllReduce all_reduce = AllReduce::automatic;
 };
 
 class CudaBackend final : public Backend {

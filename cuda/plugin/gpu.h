@@ -99,6 +99,8 @@ class Gpu {
 
     [[nodiscard]] const DriverApi& api() const { return api_; }
     [[nodiscard]] const GpuInfo& info() const { return info_; }
+    [[nodiscard]] DeviceOrdinal device() const { return device_; }
+    [[nodiscard]] ContextHandle context() const { return context_; }
     [[nodiscard]] StreamHandle stream() const { return stream_; }
     [[nodiscard]] uint32_t num_multiprocessors() const { return num_multiprocessors_; }
     [[nodiscard]] uint32_t max_shared_bytes_per_block() const { return max_shared_bytes_; }

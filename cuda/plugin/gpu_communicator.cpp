@@ -5,10 +5,20 @@
 
 #include <utility>
 
+#include "base/try.h"
+
 namespace hokku::cuda {
 
 Result<std::vector<std::unique_ptr<GpuCommunicator>>> GpuCommunicator::create(
-    const NcclApi& api, std::span<const Gpu* const> gpus) {
+    const NcclApi& api, std::span<const Gpu* const> gpus, AllReduce kind, uint32_t dim) {
+    std::vector<std::unique_ptr<PeerExchange>> exchanges;
+    if (kind != AllReduce::nccl) {
+        HOKKU_TRY(exchanges, PeerExchange::create(gpus, dim));
+    }
+    if (kind == AllReduce::one_shot && exchanges.empty()) {
+        return Error{ErrorCode::unsupported, "GPUs do not reach each other's memory",
+                     fmt::format("{} GPUs", gpus.size()), "HOKKU_CUDA_ALL_REDUCE=nccl"};
+    }
     std::vector<int32_t> devices;
     for (const Gpu* gpu : gpus) devices.push_back(gpu->info().index);
     std::vector<NcclComm> comms(gpus.size());
@@ -24,6 +34,7 @@ Result<std::vector<std::unique_ptr<GpuCommunicator>>> GpuCommunicator::create(
         end->comm_ = comms[i];
         end->rank_ = static_cast<uint32_t>(i);
         end->num_ranks_ = static_cast<uint32_t>(gpus.size());
+        if (!exchanges.empty()) end->exchange_ = std::move(exchanges[i]);
         ends.push_back(std::move(end));
     }
     return ends;
@@ -54,7 +65,9 @@ DriverResult GpuCommunicator::take_result() {
 }
 
 void GpuCommunicator::abort() {
-    if (!is_aborted_.exchange(true)) api_.abort(comm_);
+    if (is_aborted_.exchange(true)) return;
+    if (exchange_ != nullptr) exchange_->stop();
+    api_.abort(comm_);
 }
 
 }  // namespace hokku::cuda

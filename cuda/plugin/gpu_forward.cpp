@@ -24,6 +24,7 @@ Result<void> GpuForward::find_kernels(KvType kv_type) {
     };
     norm_quantize_ = find("norm_quantize");
     norm_add_ = find("norm_add");
+    all_reduce_norm_ = find("all_reduce_norm");
     rope_append_ = find("rope_append");
     attention_combine_ = find("attention_combine");
     activate_quantize_ = find("activate_quantize");

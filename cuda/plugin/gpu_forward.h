@@ -182,11 +182,12 @@ class GpuForward {
     const GpuBlas* blas_;
     PrefillProducts products_;
     GpuCommunicator* others_;
-    FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, rope_append_ = nullptr,
-                   attention_combine_ = nullptr, activate_quantize_ = nullptr,
-                   quantize_rows_ = nullptr, route_experts_ = nullptr, sort_experts_ = nullptr,
-                   combine_experts_ = nullptr, top_k_ = nullptr, split_rows_f16_ = nullptr,
-                   split_rows_bf16_ = nullptr, finish_rows_ = nullptr, persistent_step_ = nullptr;
+    FunctionHandle norm_quantize_ = nullptr, norm_add_ = nullptr, all_reduce_norm_ = nullptr,
+                   rope_append_ = nullptr, attention_combine_ = nullptr,
+                   activate_quantize_ = nullptr, quantize_rows_ = nullptr, route_experts_ = nullptr,
+                   sort_experts_ = nullptr, combine_experts_ = nullptr, top_k_ = nullptr,
+                   split_rows_f16_ = nullptr, split_rows_bf16_ = nullptr, finish_rows_ = nullptr,
+                   persistent_step_ = nullptr;
     uint32_t persistent_blocks_ = 0;         ///< That are resident.
     std::vector<FunctionHandle> attention_;  ///< For 1 to 8 heads.
     std::vector<FunctionHandle> flash_;      ///< For heads of up to 64, 128, 256; or none.

@@ -195,9 +195,16 @@ void GpuForward::add_ranks_branch(const GpuStep& step, const Branch& branch,
     const uint32_t dim = spec_.dim;
     float* delta = step.buffers.delta;
     produce({nullptr, delta, dim});
+    const NormAddParams add = add_params(step, branch.post_norm);
+    const ExchangeParams* exchange = step.rows.is_prefill() ? nullptr : others_->exchange();
+    if (exchange != nullptr) {
+        AllReduceNormParams params{*exchange, delta, add, {}, branch.next ? 1u : 0u};
+        if (branch.next) params.norm = *branch.next;
+        launcher_.launch(all_reduce_norm_, {.grid_x = step.rows.count, .num_threads = 256}, params);
+        return trace_stage(step, branch.index, branch.stage, delta, dim, dim);
+    }
     launcher_.all_reduce(*others_, delta, size_t{step.rows.count} * dim);
     trace_stage(step, branch.index, branch.stage, delta, dim, dim);
-    const NormAddParams add = add_params(step, branch.post_norm);
     finish({nullptr, delta, dim, branch.next ? &*branch.next : nullptr, &add}, step.rows.count);
 }
 

@@ -126,6 +126,9 @@ CudaOptions options_for(const Model& model) {
     options.is_persistent = environment_path("HOKKU_CUDA_PERSISTENT") == "1";
     if (environment_path("HOKKU_CUDA_PREFILL") == "cublas")
         options.products = PrefillProducts::reference;
+    const auto all_reduce = environment_path("HOKKU_CUDA_ALL_REDUCE");
+    if (all_reduce == "nccl") options.all_reduce = AllReduce::nccl;
+    if (all_reduce == "one_shot") options.all_reduce = AllReduce::one_shot;
     options.blas = find_blas(model, options.products);
     return options;
 }

@@ -119,7 +119,8 @@ Result<std::unique_ptr<RanksBackend>> RanksBackend::create(
     const BackendOptions& options, const NcclApi& nccl, const CudaOptions& own,
     const std::function<Result<void>(double)>& report) {
     std::unique_ptr<RanksBackend> out(new RanksBackend(model, shards, options));
-    HOKKU_TRY(auto ends, GpuCommunicator::create(nccl, gpus));
+    out->gpus_.assign(gpus.begin(), gpus.end());
+    HOKKU_TRY(auto ends, GpuCommunicator::create(nccl, gpus, own.all_reduce, model.spec().dim));
     uint32_t first_token = 0;
     for (size_t i = 0; i < shards.size(); ++i) {
         Rank& rank = out->ranks_[i];
@@ -144,7 +145,12 @@ Result<std::unique_ptr<RanksBackend>> RanksBackend::create(
     return out;
 }
 
-RanksBackend::~RanksBackend() = default;
+/// What a rank still does may write to the memory of others.
+RanksBackend::~RanksBackend() {
+    for (const Gpu* gpu : gpus_) {
+        if (gpu->make_current().ok()) gpu->api().stream_synchronize(gpu->stream());
+    }
+}
 
 void RanksBackend::take_info() {
     const BackendInfo& first = ranks_.front().backend->info();

@@ -95,6 +95,7 @@ class RanksBackend final : public Backend {
     void for_each_part(Visit visit) const;
 
     const Model& model_;
+    std::vector<const Gpu*> gpus_;
     std::span<const GpuShard> shards_;
     BackendOptions options_;
     mutable std::vector<Rank> ranks_;

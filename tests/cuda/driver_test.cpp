@@ -381,6 +381,7 @@ TEST_CASE("Driver table: types and numbers are those of cuda.h", "[cuda][quick]"
     CHECK(is(DriverResult::no_binary_for_gpu, CUDA_ERROR_NO_BINARY_FOR_GPU));
     CHECK(is(DriverResult::unsupported_ptx_version, CUDA_ERROR_UNSUPPORTED_PTX_VERSION));
     CHECK(is(DriverResult::launch_failed, CUDA_ERROR_LAUNCH_FAILED));
+    CHECK(is(DriverResult::peer_access_already_enabled, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED));
     CHECK(is(DriverResult::illegal_address, CUDA_ERROR_ILLEGAL_ADDRESS));
     CHECK(is(DriverResult::system_driver_mismatch, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH));
     CHECK(is(DriverResult::cooperative_launch_too_large, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE));

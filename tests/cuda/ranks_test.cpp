@@ -19,6 +19,7 @@
 
 using namespace hokku;
 using namespace hokku::testing;
+using cuda::AllReduce;
 using cuda::DriverResult;
 using emulation::FakeDriver;
 namespace fs = std::filesystem;
@@ -28,8 +29,9 @@ namespace {
 /// GPUs of the fake driver, with a model's shards on them.
 class Ranks {
   public:
-    explicit Ranks(uint32_t num_ranks) {
-        FakeDriver::reset({.num_devices = static_cast<int32_t>(num_ranks)});
+    explicit Ranks(uint32_t num_ranks, bool has_peer_access = true) {
+        FakeDriver::reset(
+            {.num_devices = static_cast<int32_t>(num_ranks), .has_peer_access = has_peer_access});
         api_ = value_of(cuda::load_driver_api(emulation::FakeDriverSymbols{}));
         nccl_ = value_of(cuda::load_nccl_api(emulation::FakeNcclSymbols{}));
         blas_ = value_of(cuda::load_blas_api(emulation::FakeBlasSymbols{}));
@@ -40,18 +42,26 @@ class Ranks {
             pointers_.push_back(gpus_.back().get());
         }
     }
-    std::unique_ptr<ModelRunner> open(const fs::path& path, const ModelRunner::Options& options) {
-        const auto make = [this](const Model& model,
-                                 const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
+    std::unique_ptr<ModelRunner> open(const fs::path& path, const ModelRunner::Options& options,
+                                      AllReduce all_reduce = AllReduce::automatic) {
+        return value_of(try_open(path, options, all_reduce));
+    }
+    Result<std::unique_ptr<ModelRunner>> try_open(const fs::path& path,
+                                                  const ModelRunner::Options& options,
+                                                  AllReduce all_reduce) {
+        const auto make = [this, all_reduce](
+                              const Model& model,
+                              const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
             BackendOptions own = wanted;
             own.exact = false;
             HOKKU_TRY(shards_, cuda::shard_for_gpus(model, static_cast<uint32_t>(gpus_.size())));
-            HOKKU_TRY(auto backend, cuda::RanksBackend::create(
-                                        pointers_, model, shards_, own, nccl_, {.blas = &blas_},
-                                        [](double) { return Result<void>(); }));
+            HOKKU_TRY(auto backend,
+                      cuda::RanksBackend::create(pointers_, model, shards_, own, nccl_,
+                                                 {.blas = &blas_, .all_reduce = all_reduce},
+                                                 [](double) { return Result<void>(); }));
             return std::unique_ptr<Backend>(std::move(backend));
         };
-        return value_of(ModelRunner::open(path, options, make));
+        return ModelRunner::open(path, options, make);
     }
 
     std::vector<std::unique_ptr<cuda::GpuCommunicator>> ends() {
@@ -175,6 +185,60 @@ TEST_CASE("Several GPUs: one, two and four ranks give the CPU's logits and text"
         check_ranks(qwen2.path, num_ranks, KvType::f16, 3e-3);
         check_ranks(gemma2.path, num_ranks, KvType::f32, 2e-4);
     }
+}
+
+TEST_CASE("Several GPUs: sums by kernels have the bits of the library's", "[cuda]") {
+    // A row of values is no multiple of what threads or lines have.
+    const SyntheticShape shapes[] = {{.num_layers = 1,
+                                      .dim = 72,
+                                      .num_heads = 4,
+                                      .num_kv_heads = 4,
+                                      .head_dim = 16,
+                                      .hidden = 96,
+                                      .num_vocab = 80},
+                                     {.architecture = "gemma2",
+                                      .dim = 264,
+                                      .num_heads = 4,
+                                      .num_kv_heads = 4,
+                                      .head_dim = 32,
+                                      .hidden = 128,
+                                      .num_vocab = 128,
+                                      .is_tied = true}};
+    for (const SyntheticShape& shape : shapes) {
+        const File file(shape);
+        for (const uint32_t num_ranks : {2u, 4u}) {
+            std::vector<std::vector<float>> logits;
+            for (const AllReduce kind : {AllReduce::nccl, AllReduce::one_shot}) {
+                Ranks ranks(num_ranks);
+                const auto gpus = ranks.open(
+                    file.path, {.exact = false, .context_tokens = 64, .kv_type = KvType::f32},
+                    kind);
+                const bool is_own =
+                    gpus->backend().info().kernels.find("one-shot") != std::string::npos;
+                CHECK(is_own == (kind == AllReduce::one_shot));
+                std::vector<float> all;
+                for (uint32_t rows = 1; rows <= 8; ++rows) {
+                    const auto got = gpus->evaluate(counted(static_cast<int32_t>(rows)), rows);
+                    INFO(num_ranks << " ranks, " << rows << " rows " << FakeDriver::last_error());
+                    const auto some = value_of(got);
+                    all.insert(all.end(), some.begin(), some.end());
+                }
+                logits.push_back(std::move(all));
+            }
+            CHECK(logits[0] == logits[1]);
+        }
+    }
+}
+
+TEST_CASE("Several GPUs: where they do not reach each other the library adds up", "[cuda][quick]") {
+    const File file(kFourLayers);
+    const ModelRunner::Options options{.exact = false, .context_tokens = 64};
+    Ranks ranks(2, false);
+    CHECK(ranks.open(file.path, options)->backend().info().kernels.find("one-shot") ==
+          std::string::npos);
+    const auto refused = ranks.try_open(file.path, options, AllReduce::one_shot);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().message().find("do not reach each other") != std::string::npos);
 }
 
 TEST_CASE("Several GPUs: quantised weights are cut between their blocks", "[cuda]") {

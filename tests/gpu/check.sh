@@ -124,6 +124,19 @@ speed() {
 }
 export -f speed
 part speed 70 bash -c speed
+
+# On two GPUs: sums by our kernel, where they reach each other, and by NCCL.
+ranks() {
+    [ "$(nvidia-smi -L | wc -l)" -ge 2 ] || { echo "one GPU: nothing is split"; return 0; }
+    local kind
+    for kind in one_shot nccl; do
+        HOKKU_CUDA_ALL_REDUCE=$kind "$bin/hokku" bench -m "$out/llama-3.2-1b.gguf" --device cuda \
+            --tp 2 -p 512 -n 128 -r 3 --json > "$out/llama-3.2-1b-$kind.json" ||
+            { rm -f "$out/llama-3.2-1b-$kind.json"; echo "not with $kind"; }
+    done
+}
+export -f ranks
+part ranks 40 bash -c ranks
 nvidia-smi --query-gpu=clocks.sm,clocks.mem,temperature.gpu,power.draw --format=csv \
     > "$out/clocks.csv" 2>&1
 
@@ -152,7 +165,8 @@ if device:
               f" {k.get('share_of_copy', 0):6.2f} {k.get('tera_op_s', 0):10.1f}")
 print(f"{'model':24} {'decode tok/s':>12} {'GB/s':>8} {'share':>6} {'prefill tok/s':>14} {'of cuBLAS':>10}")
 for shape in ("qwen2.5-0.5b", "qwen2.5-0.5b-persistent", "llama-3.2-1b",
-              "llama-3.2-1b-persistent", "llama-3.1-8b"):
+              "llama-3.2-1b-persistent", "llama-3.2-1b-one_shot", "llama-3.2-1b-nccl",
+              "llama-3.1-8b"):
     bench = read(shape + ".json")
     if bench is None:
         continue

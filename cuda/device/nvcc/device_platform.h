@@ -316,6 +316,19 @@ HOKKU_DEVICE uint32_t load_acquire(const uint32_t* p) {
                  : "memory");
     return value;
 }
+HOKKU_DEVICE uint32_t load_acquire_system(const uint32_t* p) {
+    uint32_t value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];"
+                 : "=r"(value)
+                 : "l"(__cvta_generic_to_global(p))
+                 : "memory");
+    return value;
+}
+HOKKU_DEVICE void store_release_system(uint32_t* p, uint32_t value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(p)),
+                 "r"(value)
+                 : "memory");
+}
 HOKKU_DEVICE uint32_t add_release(uint32_t* p, uint32_t value) {
     uint32_t before;
     asm volatile("atom.add.acq_rel.gpu.global.u32 %0, [%1], %2;"

@@ -115,6 +115,8 @@ void FakeDriver::reset(const FakeDriverOptions& options) {
     state.failed_call.clear();
     state.last_error.clear();
     fake_current_device() = -1;
+    set_others_turn(take_others_turn,
+                    options.num_devices > 1 ? kResidentThreads / 4 : kResidentThreads);
     // Of memory that tests launch kernels on themselves nothing is known.
     set_memory_check([](const void* p, size_t bytes) {
         const FakeState& known = fake_state();

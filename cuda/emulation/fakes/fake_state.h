@@ -52,6 +52,7 @@ struct FakeStream {
     bool is_unjoined = false;  ///< Has captured work that the origin does not wait for.
     /// A stream with collectives runs on a thread of its own, which waits where its rank must.
     std::shared_ptr<FakeClique> clique;
+    bool has_worker = false;  ///< The same where there are several devices: kernels may wait, too.
     std::thread worker;
     uint64_t num_wanted = 0;  ///< The worker goes on until as many are done.
     bool is_ending = false;
@@ -89,6 +90,7 @@ struct FakeState {
     std::vector<std::unique_ptr<FakeFunction>> functions;
     std::map<FakeGraph*, std::unique_ptr<FakeGraph>> graph_execs;  ///< They go with their context.
     uint32_t num_waiting_ranks = 0;
+    uint32_t num_waiting_kernels = 0;  ///< For other devices: all that is issued runs at once.
     std::recursive_mutex mutex;
     std::condition_variable_any changed;  ///< Something was issued or done.
 };
@@ -123,6 +125,7 @@ std::shared_ptr<FakeStream> find_stream(FakeState& state, cuda::StreamHandle han
 DriverResult issue(FakeState& state, FakeStream& stream, FakeOperation operation);
 /// Runs a stream's operations until as many are done.
 DriverResult drain(FakeState& state, FakeStream& stream, uint64_t num_done);
+/// All streams of the current device.
 DriverResult drain_all(FakeState& state);
 /// To go over them while the state may be unlocked.
 std::vector<std::shared_ptr<FakeStream>> all_streams(const FakeState& state);
@@ -135,6 +138,8 @@ bool is_allocated(const FakeState& state, uint64_t address, size_t bytes);
 bool is_capturing(FakeState& state, int32_t device);
 /// Lets all streams of these ranks run.
 void run_clique(FakeState& state, const FakeClique& clique);
+/// For kernels that wait in loops: lets the streams of other devices run for a moment.
+Others take_others_turn();
 /// Ends the stream's thread, if it has one. The state is unlocked meanwhile.
 void end_worker(FakeState& state, FakeStream& stream);
 

@@ -2,6 +2,7 @@
 // Streams, events, graphs, copies and launches of the fake driver. Nothing runs when it is issued,
 // only when something waits for it: what is read without waiting is still the old.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "emulation/fakes/fake_state.h"
@@ -14,10 +15,14 @@ std::byte* bytes_at(cuda::DevicePointer pointer) {
     return reinterpret_cast<std::byte*>(pointer);
 }
 
+/// The stream whose worker this thread is.
+thread_local FakeStream* own_stream = nullptr;
+
 DriverResult run_launches_of(FakeState& state, const std::vector<KernelLaunch>& launches) {
     state.counts.num_launches += launches.size();
     const RunReport report = run_launches(launches, state.options.schedule);
     if (report.ok()) return DriverResult::success;
+    if (state.sticky != DriverResult::success) return state.sticky;  // Of what failed first.
     state.last_error = report.error;
     state.sticky = DriverResult::launch_failed;
     return state.sticky;
@@ -43,6 +48,21 @@ bool is_allocated(const FakeState& state, uint64_t address, size_t bytes) {
     --next;
     return address + bytes <= next->first + next->second.bytes;
 }
+
+namespace {
+
+void run_worker(FakeState& state, FakeStream& stream);
+
+/// Lets the stream's own thread do all that is in its queue.
+void run_all_issued(FakeState& state, FakeStream& stream) {
+    stream.num_wanted = std::max(stream.num_wanted, stream.num_issued);
+    if (!stream.worker.joinable()) {
+        stream.worker = std::thread([&state, &stream] { run_worker(state, stream); });
+    }
+    state.changed.notify_all();
+}
+
+}  // namespace
 
 std::shared_ptr<FakeStream> find_stream(FakeState& state, cuda::StreamHandle handle) {
     if (handle == nullptr) {
@@ -73,6 +93,7 @@ DriverResult issue(FakeState& state, FakeStream& stream, FakeOperation operation
     ++stream.num_issued;
     // Other ranks are waiting for what this one does.
     if (stream.clique && state.num_waiting_ranks > 0) run_clique(state, *stream.clique);
+    if (state.num_waiting_kernels > 0 && stream.has_worker) run_all_issued(state, stream);
     return DriverResult::success;
 }
 
@@ -124,6 +145,7 @@ bool is_dependent(const FakeOperation& operation) {
 void run_worker(FakeState& state, FakeStream& stream) {
     const std::lock_guard lock(state.mutex);
     fake_current_device() = stream.device;
+    own_stream = &stream;
     while (true) {
         state.changed.wait(state.mutex, [&] {
             return stream.is_ending ||
@@ -157,13 +179,29 @@ DriverResult drain_by_worker(FakeState& state, FakeStream& stream, uint64_t num_
 void run_clique(FakeState& state, const FakeClique& clique) {
     for (auto& [key, stream] : state.streams) {
         if (stream->clique.get() != &clique) continue;
-        stream->num_wanted = std::max(stream->num_wanted, stream->num_issued);
-        if (!stream->worker.joinable()) {
-            FakeStream& own = *stream;
-            own.worker = std::thread([&state, &own] { run_worker(state, own); });
-        }
+        run_all_issued(state, *stream);
     }
+}
+
+/// The state stays unlocked for a moment, whatever the others do: they may wait for this device.
+Others take_others_turn() {
+    FakeState& state = fake_state();
+    if (own_stream == nullptr) return Others::none;
+    bool is_any_busy = false;
+    for (auto& [key, stream] : state.streams) {
+        if (stream.get() == own_stream) continue;
+        if (stream->has_worker && stream->num_done < stream->num_issued) {
+            run_all_issued(state, *stream);
+        }
+        is_any_busy |= stream->has_worker;
+    }
+    if (!is_any_busy) return Others::none;
+    ++state.num_waiting_kernels;
     state.changed.notify_all();
+    state.changed.wait_for(state.mutex, std::chrono::milliseconds(1));
+    --state.num_waiting_kernels;
+    const bool has_failed = state.sticky != DriverResult::success || own_stream->is_ending;
+    return has_failed ? Others::failed : Others::busy;
 }
 
 void end_worker(FakeState& state, FakeStream& stream) {
@@ -178,7 +216,7 @@ void end_worker(FakeState& state, FakeStream& stream) {
 DriverResult drain(FakeState& state, FakeStream& stream, uint64_t num_done) {
     if (state.sticky != DriverResult::success) return state.sticky;
     if (stream.num_done >= num_done) return DriverResult::success;
-    if (stream.clique) return drain_by_worker(state, stream, num_done);
+    if (stream.clique || stream.has_worker) return drain_by_worker(state, stream, num_done);
     std::deque<FakeOperation> taken = take_operations(stream, num_done - stream.num_done);
     stream.num_done += taken.size();
     return run_taken(state, taken);
@@ -194,6 +232,7 @@ std::vector<std::shared_ptr<FakeStream>> all_streams(const FakeState& state) {
 DriverResult drain_all(FakeState& state) {
     DriverResult result = DriverResult::success;
     for (const auto& stream : all_streams(state)) {
+        if (stream->device != fake_current_device()) continue;
         const DriverResult one = drain(state, *stream, stream->num_issued);
         if (result == DriverResult::success) result = one;
     }
@@ -337,6 +376,7 @@ DriverResult stream_create(StreamHandle* handle, uint32_t) {
     HOKKU_FAKE_CALL("cuStreamCreate", context)
     auto stream = std::make_shared<FakeStream>();
     stream->device = call.device();
+    stream->has_worker = call.state().options.num_devices > 1;
     *handle = reinterpret_cast<StreamHandle>(stream.get());
     call.state().streams[stream.get()] = stream;
     return DriverResult::success;

@@ -238,6 +238,12 @@ T atomic_max(T* p, T value) {
 inline uint32_t load_acquire(const uint32_t* p) {
     return std::atomic_ref<uint32_t>(*const_cast<uint32_t*>(p)).load(std::memory_order_acquire);
 }
+inline uint32_t load_acquire_system(const uint32_t* p) {
+    return load_acquire(p);
+}
+inline void store_release_system(uint32_t* p, uint32_t value) {
+    std::atomic_ref<uint32_t>(*p).store(value, std::memory_order_release);
+}
 inline uint32_t add_release(uint32_t* p, uint32_t value) {
     return std::atomic_ref<uint32_t>(*p).fetch_add(value, std::memory_order_acq_rel);
 }
