@@ -175,6 +175,8 @@ void RanksBackend::take_info() {
 Result<void> RanksBackend::run_ranks(bool do_meet,
                                      const std::function<Result<void>(Rank&, uint32_t)>& work) {
     if (lost_) return *lost_;
+    // Ranks look at arguments before their first collective and at numbers behind the last one, so
+    // that nobody waits for a rank that has ended with such an error.
     const auto ends_all = [do_meet](const Error& error) {
         return do_meet && error.code != ErrorCode::numeric && error.code != ErrorCode::bad_argument;
     };
