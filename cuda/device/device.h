@@ -44,6 +44,7 @@
 // float_to_bfloat, bits_to_float, float_to_bits
 // atomic_add(p, v), atomic_max(p, v), load_acquire(p), add_release(p, v), spin_until(condition)
 // load_acquire_system(p), store_release_system(p, v)   Between devices, and with the host.
+// kHasDependentLaunches   Whether a launch may begin before the one in front has ended.
 // grid_barrier(state)     By every thread of a cooperative launch; state is one word, zero at
 // first. wait_for_primary()      Before anything is read that the launch in front wrote; every
 // thread. allow_dependents()      Lets the next launch begin. Says nothing about memory. exp_f,

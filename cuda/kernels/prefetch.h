@@ -20,6 +20,7 @@ struct PrefetchRow {
 /// KiB of those, a line for each lane.
 template <uint32_t kUnitBytes>
 HOKKU_DEVICE void prefetch_behind(const PrefetchRow& row, uint32_t begin, uint32_t step) {
+    if constexpr (!kHasDependentLaunches) return;  // The weights themselves follow at once.
     constexpr uint32_t kLines = kWarp * kUnitBytes / kPrefetchLine;  // Of a step.
     const uint32_t unit =
         begin + (1 + lane_id() / kLines) * step + lane_id() % kLines * (kPrefetchLine / kUnitBytes);

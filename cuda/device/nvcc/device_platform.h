@@ -343,6 +343,11 @@ HOKKU_DEVICE void spin_until(Condition condition) {
     }
 }
 HOKKU_DEVICE void check_cooperative() {}
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+inline constexpr bool kHasDependentLaunches = true;
+#else
+inline constexpr bool kHasDependentLaunches = false;
+#endif
 HOKKU_DEVICE void wait_for_primary() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");

@@ -254,6 +254,7 @@ void spin_until(Condition condition) {
 inline void check_cooperative() {
     emulation::check_cooperative();
 }
+inline constexpr bool kHasDependentLaunches = true;
 inline void wait_for_primary() {
     emulation::wait_for_primary();
 }
