@@ -35,6 +35,7 @@ HOKKU_DEVICE void all_reduce_vector(const ExchangeParams& p, float* values, uint
     const auto slot = [&](uint32_t owner, uint32_t from) {
         return p.slots[owner] + ((half + from) * kMaxExchangeRows + vector) * n;
     };
+    HOKKU_NO_UNROLL
     for (uint32_t peer = 0; peer < p.num_ranks; ++peer) {
         if (peer == p.rank) continue;
         float* out = slot(peer, p.rank);
@@ -48,6 +49,7 @@ HOKKU_DEVICE void all_reduce_vector(const ExchangeParams& p, float* values, uint
     if (thread_id() == 0) p.num_calls[vector] = call;
     for (uint32_t i = thread_id(); i < n; i += num_threads()) {
         float sum = 0;
+        HOKKU_NO_UNROLL
         for (uint32_t from = 0; from < p.num_ranks; ++from) {
             sum += from == p.rank ? values[i] : slot(p.rank, from)[i];
         }
