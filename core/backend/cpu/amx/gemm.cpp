@@ -33,18 +33,36 @@ class AmxTiles {
     AmxTiles(const AmxTiles&) = delete;
     AmxTiles& operator=(const AmxTiles&) = delete;
 
-    void load_x(const int8_t* x, size_t stride) { _tile_loadd(0, x, stride); }
+    void load_x(const int8_t* x, size_t stride) { load<0>(x, stride); }
     void load_weights(const uint8_t* w) {
-        _tile_loadd(1, w, kGroupBytes);
-        _tile_loadd(2, w + 64, kGroupBytes);
+        load<1>(w, kGroupBytes);
+        load<2>(w + 64, kGroupBytes);
     }
     void multiply(int32_t* dots) {
         _tile_zero(3);
         _tile_zero(4);
         _tile_dpbsud(3, 0, 1);
         _tile_dpbsud(4, 0, 2);
-        _tile_stored(3, dots, kGemmGroup * sizeof(int32_t));
-        _tile_stored(4, dots + 16, kGemmGroup * sizeof(int32_t));
+        store<3>(dots);
+        store<4>(dots + 16);
+    }
+
+  private:
+    // Not GCC's own: they take the stride as a long, which has 32 bits on Windows and then no place
+    // in an address, and what is loaded for not read.
+    template <int kTile>
+    static void load(const void* rows, size_t stride) {
+        asm volatile("tileloadd (%0,%1,1), %%tmm%c2"
+                     :
+                     : "r"(rows), "r"(stride), "i"(kTile)
+                     : "memory");
+    }
+    template <int kTile>
+    static void store(int32_t* rows) {
+        asm volatile("tilestored %%tmm%c2, (%0,%1,1)"
+                     :
+                     : "r"(rows), "r"(kGemmGroup * sizeof(int32_t)), "i"(kTile)
+                     : "memory");
     }
 };
 
