@@ -225,11 +225,12 @@ TEST_CASE("Engine::load: a draft model must have the model's tokens", "[engine][
     const ScratchFolder folder;
     make_tiny_llama().write(folder / "model.gguf");
     const auto engine = Engine::create().value();
+    int num_drafts = 0;  // One file each: Windows does not let mapped ones be written.
     const auto load_with = [&](const GgufWriter& draft, uint32_t most = 7) {
-        draft.write(folder / "draft.gguf");
-        return engine->load({.path = folder / "model.gguf",
-                             .draft_model = folder / "draft.gguf",
-                             .max_draft_tokens = most});
+        const auto path = folder / ("draft" + std::to_string(num_drafts++) + ".gguf");
+        draft.write(path);
+        return engine->load(
+            {.path = folder / "model.gguf", .draft_model = path, .max_draft_tokens = most});
     };
     SECTION("the same") {
         const auto loaded = load_with(make_tiny_llama().set_string("general.name", "Small one"));
