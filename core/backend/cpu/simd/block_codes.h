@@ -29,21 +29,12 @@ HOKKU_INLINE __m256i keep(__m256i x, int8_t bits) {
 HOKKU_INLINE __m256i shift_right(__m256i x, size_t count) {
     return _mm256_srl_epi16(x, _mm_cvtsi32_si128(static_cast<int>(count)));
 }
-/// All bits of the bytes whose bits are set.
-HOKKU_INLINE __m256i bytes_of_bits(uint32_t bits) {
-    const __m256i spread =
-        _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
-                            _mm256_setr_epi64x(0x0000000000000000, 0x0101010101010101,
-                                               0x0202020202020202, 0x0303030303030303));
-    const __m256i one_each = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-    return _mm256_cmpeq_epi8(_mm256_and_si256(spread, one_each), one_each);
-}
 HOKKU_INLINE __m256i fifth_bits(uint32_t bits) {
-    return keep(bytes_of_bits(bits), 16);
+    return keep(bits_to_bytes(bits), 16);
 }
 /// Minus where the bits are set.
 HOKKU_INLINE __m256i with_signs(__m256i codes, uint32_t bits) {
-    const __m256i minus = bytes_of_bits(bits);
+    const __m256i minus = bits_to_bytes(bits);
     return _mm256_sub_epi8(_mm256_xor_si256(codes, minus), minus);
 }
 HOKKU_INLINE __m256i look_up(__m128i table, __m256i codes) {

@@ -173,7 +173,7 @@ struct Iq1M {
             points[k] = blocks::kIq1SGrid[p[4 * group + k] | (nibble & 7) << 8];
             minus |= (nibble >> 3) * (0xffu << (8 * k));
         }
-        return iq1_codes(points, bytes_of_bits(minus));
+        return iq1_codes(points, bits_to_bytes(minus));
     }
     HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float*) {
         uint32_t bits = 0;

@@ -24,6 +24,15 @@ HOKKU_INLINE uint32_t load_word(const uint8_t* p) {
     std::memcpy(&value, p, sizeof value);
     return value;
 }
+/// All bits of the bytes whose bits are set.
+HOKKU_INLINE __m256i bits_to_bytes(uint32_t bits) {
+    const __m256i spread =
+        _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
+                            _mm256_setr_epi64x(0x0000000000000000, 0x0101010101010101,
+                                               0x0202020202020202, 0x0303030303030303));
+    const __m256i one_each = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
+    return _mm256_cmpeq_epi8(_mm256_and_si256(spread, one_each), one_each);
+}
 HOKKU_INLINE float load_half_float(const uint8_t* p) {
     uint16_t bits;
     std::memcpy(&bits, p, sizeof bits);
