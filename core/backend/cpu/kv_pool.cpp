@@ -70,20 +70,22 @@ Result<KvPool> KvPool::create(const ModelSpec& spec, KvType type, uint32_t num_b
                 layer.key_dim = attention->key_dim;
                 layer.value_dim = attention->value_dim;
             }
-            layer.key_stride = key_bytes(spec.layers[i], type);
-            layer.value_stride = value_bytes(spec.layers[i], type);
-            layer.keys = layout.take<std::byte>(layer.key_stride * num_blocks);
-            layer.values = layout.take<std::byte>(layer.value_stride * num_blocks);
+            layer.key_bytes = key_bytes(spec.layers[i], type);
+            layer.value_bytes = value_bytes(spec.layers[i], type);
+            layer.keys = layout.take<std::byte>(layer.key_bytes);
+            layer.values = layout.take<std::byte>(layer.value_bytes);
         }
     };
-    BufferLayout sizes;
-    lay_out(sizes);
-    pool.buffer_ = AlignedBuffer(sizes.used_bytes());
+    BufferLayout block;
+    lay_out(block);
+    pool.block_stride_ = block.used_bytes();
+    const uint64_t bytes = uint64_t{pool.block_stride_} * num_blocks;
+    pool.buffer_ = AlignedBuffer(bytes);
     if (pool.buffer_.data() == nullptr)
         return Error{ErrorCode::out_of_memory, "no memory for the KV cache", "CPU backend",
-                     fmt::format("{} bytes for {} blocks", sizes.used_bytes(), num_blocks)};
-    BufferLayout layout(pool.buffer_.data());
-    lay_out(layout);
+                     fmt::format("{} bytes for {} blocks", bytes, num_blocks)};
+    BufferLayout first_block(pool.buffer_.data());
+    lay_out(first_block);
     return pool;
 }
 
@@ -92,36 +94,28 @@ KvPages KvPool::pages(uint32_t layer, const uint32_t* blocks) const {
     return {.type = type_,
             .keys = part.keys,
             .values = part.values,
-            .key_block_stride = part.key_stride,
-            .value_block_stride = part.value_stride,
+            .key_block_stride = block_stride_,
+            .value_block_stride = block_stride_,
             .blocks = blocks};
 }
 
 void KvPool::copy_block(uint32_t from, uint32_t to) {
     assert(from < num_blocks_ && to < num_blocks_ && "the engine owns only blocks of the pool");
-    for (const Layer& layer : layers_) {
-        std::memcpy(layer.keys + to * layer.key_stride, layer.keys + from * layer.key_stride,
-                    layer.key_stride);
-        std::memcpy(layer.values + to * layer.value_stride,
-                    layer.values + from * layer.value_stride, layer.value_stride);
-    }
+    std::memcpy(buffer_.data() + to * block_stride_, buffer_.data() + from * block_stride_,
+                block_stride_);
 }
 
 void KvPool::take_blocks_of(const KvPool& smaller) {
-    assert(smaller.num_blocks_ <= num_blocks_ && smaller.layers_.size() == layers_.size());
-    for (size_t i = 0; i < layers_.size(); ++i) {
-        const Layer& from = smaller.layers_[i];
-        std::memcpy(layers_[i].keys, from.keys, from.key_stride * smaller.num_blocks_);
-        std::memcpy(layers_[i].values, from.values, from.value_stride * smaller.num_blocks_);
-    }
+    assert(smaller.num_blocks_ <= num_blocks_ && smaller.block_stride_ == block_stride_);
+    std::memcpy(buffer_.data(), smaller.buffer_.data(), smaller.buffer_.size_bytes());
 }
 
 void KvPool::read_layer(uint32_t layer, uint32_t block, uint32_t num_tokens, std::byte* keys,
                         std::byte* values) const {
     assert(block < num_blocks_ && "the engine owns only blocks of the pool");
     const Layer& part = layers_[layer];
-    std::memcpy(keys, part.keys + block * part.key_stride, part.key_stride);
-    std::memcpy(values, part.values + block * part.value_stride, part.value_stride);
+    std::memcpy(keys, part.keys + block * block_stride_, part.key_bytes);
+    std::memcpy(values, part.values + block * block_stride_, part.value_bytes);
     for (size_t head = 0; num_tokens < kKvPositions && head < part.num_heads; ++head) {
         clear_keys(type_, keys + head * kv_key_head_bytes(type_, part.key_dim), part.key_dim,
                    num_tokens);
@@ -134,8 +128,8 @@ void KvPool::write_layer(uint32_t layer, uint32_t block, const std::byte* keys,
                          const std::byte* values) {
     assert(block < num_blocks_ && "the engine owns only blocks of the pool");
     const Layer& part = layers_[layer];
-    std::memcpy(part.keys + block * part.key_stride, keys, part.key_stride);
-    std::memcpy(part.values + block * part.value_stride, values, part.value_stride);
+    std::memcpy(part.keys + block * block_stride_, keys, part.key_bytes);
+    std::memcpy(part.values + block * block_stride_, values, part.value_bytes);
 }
 
 }  // namespace hokku::cpu

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KvPool: the memory of all KV blocks of a CPU backend, layer by layer. Which sequence owns which
-// block is the engine's business.
+// KvPool: the memory of all KV blocks of a CPU backend, block by block with all layers of each, so
+// that a short text writes to few pages. Which sequence owns which block is the engine's business.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +37,9 @@ class KvPool {
 
   private:
     struct Layer {
-        std::byte* keys = nullptr;
+        std::byte* keys = nullptr;  // Of the first block.
         std::byte* values = nullptr;
-        size_t key_stride = 0, value_stride = 0;  // Bytes of a block.
+        size_t key_bytes = 0, value_bytes = 0;  // Of a block.
         uint32_t num_heads = 0, key_dim = 0, value_dim = 0;
     };
 
@@ -47,6 +47,7 @@ class KvPool {
     std::vector<Layer> layers_;
     KvType type_ = KvType::f32;
     uint32_t num_blocks_ = 0;
+    size_t block_stride_ = 0;  // Bytes.
 };
 
 }  // namespace hokku::cpu
