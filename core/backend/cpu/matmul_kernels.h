@@ -110,7 +110,7 @@ inline constexpr uint32_t kGemmDepth = 1024;
 
 /// kGemmGroup weight rows unpacked over a range of at most kGemmDepth values.
 struct GemmPanel {
-    uint8_t* codes = nullptr;  ///< [depth / 4][kGemmGroup][4]: code + 128
+    uint8_t* codes = nullptr;  ///< [depth / 4][kGemmGroup][4]: code + 128, or int8 (is_signed)
     float* scales = nullptr;   ///< [depth / 32 or / 16][kGemmGroup]
     float* mins = nullptr;     ///< As scales, types with minima.
 };
@@ -120,6 +120,7 @@ struct GemmUnpackCall {
     size_t row_stride = 0;             ///< Bytes from one row to the next.
     uint32_t num_rows = 0;             ///< 1..kGemmGroup; further rows of the panel become zero.
     size_t begin = 0, end = 0;         ///< Values; multiples of the block size.
+    bool is_signed = false;            ///< Codes as they are, not code + 128.
     GemmPanel panel;
 };
 
@@ -159,11 +160,15 @@ struct MatmulKernels {
     /// Rows of every tile, up to kGemmTile; 0: as many as make the tiles alike.
     uint32_t gemm_tile = 0;
     uint32_t max_gemm_tile = 6;  ///< Of that many rows at most.
+    bool has_signed_panels = false;  ///< Wants GemmUnpackCall::is_signed.
     /// Quantises tile number `tile_index` of x, and into `residual`, unless it is null, what that
     /// leaves of x.
     void (*pack_tile)(const float* x, size_t x_stride, uint32_t tile_index, const GemmRows& rows,
                       const GemmRows* residual) = nullptr;
     GemmKernel gemm[kNumTensorTypes] = {};
+    /// Called by each thread before and after its GEMM kernels; null where they need no state.
+    void (*begin_gemm)() = nullptr;
+    void (*end_gemm)() = nullptr;
 };
 
 }  // namespace hokku::cpu

@@ -72,6 +72,7 @@ void multiply_group(const Product& product, const WeightGroup& group, const Gemm
                               .num_rows = group.count,
                               .begin = begin,
                               .end = end,
+                              .is_signed = product.kernels.has_signed_panels,
                               .panel = product.scratch.panel});
         multiply_panel(product, group, rows, begin, end, begin > 0);
         if (product.is_fine) multiply_panel(product, group, residual, begin, end, true);
@@ -102,12 +103,14 @@ void multiply_matrices(const Product& product, MatmulScratch::State& state,
     const uint64_t turn = product.scratch.num_gemms++ % 2;
     if (lane.index == 0) state.next_group[1 - turn].store(0, std::memory_order_relaxed);
     std::atomic<uint32_t>& next = state.next_group[turn];
+    if (product.kernels.begin_gemm) product.kernels.begin_gemm();
     while (true) {
         const uint32_t index = next.fetch_add(1, std::memory_order_relaxed);
         const WeightGroup group = find_group(product.kernels, targets, index);
         if (!group.target) break;
         multiply_group(product, group, rows, residual);
     }
+    if (product.kernels.end_gemm) product.kernels.end_gemm();
 }
 
 }  // namespace hokku::cpu

@@ -7,47 +7,61 @@ namespace hokku::cpu {
 
 namespace {
 
-/// The registers of the CPU: 0 holds rows of x, 1 and 2 weights, 3 and 4 the products.
+/// Shapes of the CPU's tile registers: of blocks of 32 values 0 holds rows of x, 1 and 2 weights;
+/// of 16 values 3, 4 and 5 do; 6 and 7 are the products.
+void configure_tiles() {
+    // Source: Intel SDM volume 1, 18.2 (palette 1).
+    struct alignas(64) Configuration {
+        uint8_t palette, start_row, reserved[14];
+        uint16_t row_bytes[16];
+        uint8_t rows[16];
+    } configuration{};
+    configuration.palette = 1;
+    const auto set = [&configuration](size_t tile, size_t num_rows, size_t row_bytes) {
+        configuration.rows[tile] = static_cast<uint8_t>(num_rows);
+        configuration.row_bytes[tile] = static_cast<uint16_t>(row_bytes);
+    };
+    for (const size_t num_values : {32u, 16u}) {
+        const size_t first = num_values == 32 ? 0 : 3;
+        set(first, kTileTokens, num_values);
+        set(first + 1, num_values / 4, 64);
+        set(first + 2, num_values / 4, 64);
+    }
+    set(6, kTileTokens, 64);
+    set(7, kTileTokens, 64);
+    // GCC takes only the first bytes for read.
+    asm volatile("" : : "r"(&configuration) : "memory");
+    _tile_loadconfig(&configuration);
+}
+
+void release_tiles() {
+    _tile_release();
+}
+
+template <size_t kNumValues>
 class AmxTiles {
   public:
-    AmxTiles(size_t num_tokens, size_t num_values) {
-        // Source: Intel SDM volume 1, 18.2 (palette 1).
-        struct alignas(64) Configuration {
-            uint8_t palette, start_row, reserved[14];
-            uint16_t row_bytes[16];
-            uint8_t rows[16];
-        } configuration{};
-        configuration.palette = 1;
-        const auto set = [&configuration](size_t tile, size_t num_rows, size_t row_bytes) {
-            configuration.rows[tile] = static_cast<uint8_t>(num_rows);
-            configuration.row_bytes[tile] = static_cast<uint16_t>(row_bytes);
-        };
-        set(0, num_tokens, num_values);
-        for (const size_t tile : {1u, 2u}) set(tile, num_values / 4, 64);
-        for (const size_t tile : {3u, 4u}) set(tile, num_tokens, 64);
-        // GCC takes only the first bytes for read.
-        asm volatile("" : : "r"(&configuration) : "memory");
-        _tile_loadconfig(&configuration);
-    }
-    ~AmxTiles() { _tile_release(); }
-    AmxTiles(const AmxTiles&) = delete;
-    AmxTiles& operator=(const AmxTiles&) = delete;
-
-    void load_x(const int8_t* x, size_t stride) { load<0>(x, stride); }
+    void load_x(const int8_t* x) { load<kFirst>(x, kRowBytes); }
     void load_weights(const uint8_t* w) {
-        load<1>(w, kGroupBytes);
-        load<2>(w + 64, kGroupBytes);
+        load<kFirst + 1>(w, kGroupBytes);
+        load<kFirst + 2>(w + 64, kGroupBytes);
     }
     void multiply(int32_t* dots) {
-        _tile_zero(3);
-        _tile_zero(4);
-        _tile_dpbsud(3, 0, 1);
-        _tile_dpbsud(4, 0, 2);
-        store<3>(dots);
-        store<4>(dots + 16);
+        _tile_zero(6);
+        _tile_zero(7);
+        if constexpr (kFirst == 0) {
+            _tile_dpbssd(6, 0, 1);
+            _tile_dpbssd(7, 0, 2);
+        } else {
+            _tile_dpbssd(6, 3, 4);
+            _tile_dpbssd(7, 3, 5);
+        }
+        store<6>(dots);
+        store<7>(dots + 16);
     }
 
   private:
+    static constexpr int kFirst = kNumValues == 32 ? 0 : 3;
     // Not GCC's own: they take the stride as a long, which has 32 bits on Windows and then no place
     // in an address, and what is loaded for not read.
     template <int kTile>
@@ -70,6 +84,8 @@ class AmxTiles {
 
 void fill_amx_gemm(MatmulKernels& table) {
     fill_tile_gemm<AmxTiles>(table);
+    table.begin_gemm = configure_tiles;
+    table.end_gemm = release_tiles;
 }
 
 }  // namespace hokku::cpu

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM over tile registers: 16 rows of x times 32 weight rows, over as many values as share a
-// scale. Panels are those of avx512/gemm.cpp; rows of x lie as they are, 16 to a tile. The class
-// Tiles is the CPU's registers, or in tests plain C++. Internal linkage on purpose.
+// scale. Panels are those of avx512/gemm.cpp with signed codes; rows of x lie block by block, 16 to
+// a tile. The class Tiles is the CPU's registers, or in tests plain C++. Internal linkage on
+// purpose.
 //
-// Tiles(num_tokens, num_values); load_x(x, stride) takes num_values codes of each row;
+// Tiles<num_values>: load_x(x) takes num_values codes of each of 16 rows, kRowBytes apart;
 // load_weights(w) takes num_values / 4 rows of kGroupBytes of a panel; multiply(dots) writes
-// [num_tokens][kGemmGroup].
+// [kTileTokens][kGemmGroup].
 #pragma once
 
 #include "backend/cpu/avx512/quantize.h"
@@ -21,10 +22,14 @@ constexpr size_t kTileTokens = kGemmTile;       // Rows of a tile register.
 constexpr size_t kGroupBytes = kGemmGroup * 4;  // Codes of the group for 4 values.
 static_assert(kTileTokens == 16 && kGemmGroup == 32);
 
+/// Codes of a tile of x for one block of 32 values: [kTileTokens][32].
+constexpr size_t kRowBytes = 32;
+constexpr size_t kBlockBytes = kTileTokens * kRowBytes;
+
 /// Block b of row t of the tile that begins at row `base`.
 HOKKU_INLINE void store_row_block(const GemmRows& rows, size_t base, size_t b, size_t t,
                                   const Block& block) {
-    int8_t* codes = rows.codes + (base + t) * rows.n + b * 32;
+    int8_t* codes = rows.codes + base * rows.n + b * kBlockBytes + t * kRowBytes;
     for (size_t half = 0; half < 2; ++half) {
         _mm_storeu_si128(reinterpret_cast<__m128i*>(codes + 16 * half), block.codes[half]);
     }
@@ -33,7 +38,6 @@ HOKKU_INLINE void store_row_block(const GemmRows& rows, size_t base, size_t b, s
     int32_t* half_starts = rows.half_starts + 2 * base * (rows.n / 32) + 2 * b * kTileTokens + t;
     half_starts[0] = -128 * first;
     half_starts[kTileTokens] = -128 * second;
-    rows.starts[place] = -128 * (first + second);
     rows.scales[place] = block.scale;
     rows.sums[place] = block.scale * static_cast<float>(first + second);
 }
@@ -58,65 +62,118 @@ void pack_rows(const float* x, size_t x_stride, uint32_t tile_index, const GemmR
     }
 }
 
-template <class Tiles, size_t kScaleValues, bool kHasMin>
+/// Scales and minima of the products of a call, which move along as they are used.
+struct Factors {
+    const float *w_scales, *w_mins;  ///< [scale][kGemmGroup]
+    const float *x_scales, *x_sums;  ///< [block][kTileTokens]
+    const int32_t* half_starts;      ///< [half block][kTileTokens]
+};
+
+/// Products of so many scales wait in the L1 cache, while tiles make the next ones.
+constexpr size_t kBatch = 4;
+using Dots = int32_t[kBatch][kTileTokens][kGemmGroup];
+/// Rows of x that are scaled behind each of the next products: vectors work while tiles do.
+constexpr size_t kPartTokens = kTileTokens / kBatch;
+
+/// sums[t][w] += dots[i][t][w] * scale of w * scale of t, and minima, for kPartTokens rows.
+template <size_t kScaleValues, bool kHasMin>
+HOKKU_INLINE void scale_dots(const Dots& dots, size_t num_scales, size_t first_token,
+                             const Factors& factors, float (&sums)[kTileTokens][kGemmGroup]) {
+    __m512 acc[kPartTokens][2];
+#pragma GCC unroll 8
+    for (size_t t = 0; t < kPartTokens; ++t) {
+        for (size_t h = 0; h < 2; ++h) acc[t][h] = _mm512_load_ps(sums[first_token + t] + 16 * h);
+    }
+    for (size_t i = 0; i < num_scales; ++i) {
+        const size_t place = i * kScaleValues / 32 * kTileTokens + first_token;
+        const float* w_scales = factors.w_scales + i * kGemmGroup;
+        const __m512 scales[2] = {_mm512_load_ps(w_scales), _mm512_load_ps(w_scales + 16)};
+#pragma GCC unroll 8
+        for (size_t t = 0; t < kPartTokens; ++t) {
+            const __m512 scale = _mm512_set1_ps(factors.x_scales[place + t]);
+            const int32_t* row = dots[i][first_token + t];
+            for (size_t h = 0; h < 2; ++h) {
+                const __m512 dot = _mm512_cvtepi32_ps(_mm512_load_si512(row + 16 * h));
+                acc[t][h] = _mm512_fmadd_ps(_mm512_mul_ps(dot, scales[h]), scale, acc[t][h]);
+            }
+        }
+        if constexpr (kHasMin) {
+            const float* w_mins = factors.w_mins + i * kGemmGroup;
+            // Halves of a block have no sums of their own: the starts are -128 times them.
+            const __m512 unit = _mm512_set1_ps(kScaleValues == 32 ? 1.0f : -0x1p-7f);
+            const __m512 mins[2] = {_mm512_mul_ps(_mm512_load_ps(w_mins), unit),
+                                    _mm512_mul_ps(_mm512_load_ps(w_mins + 16), unit)};
+            const int32_t* starts = factors.half_starts + i * kTileTokens + first_token;
+#pragma GCC unroll 8
+            for (size_t t = 0; t < kPartTokens; ++t) {
+                const __m512 sum =
+                    _mm512_set1_ps(kScaleValues == 32 ? factors.x_sums[place + t]
+                                                      : static_cast<float>(starts[t]) *
+                                                            factors.x_scales[place + t]);
+                for (size_t h = 0; h < 2; ++h) acc[t][h] = _mm512_fmadd_ps(mins[h], sum, acc[t][h]);
+            }
+        }
+    }
+#pragma GCC unroll 8
+    for (size_t t = 0; t < kPartTokens; ++t) {
+        for (size_t h = 0; h < 2; ++h) _mm512_store_ps(sums[first_token + t] + 16 * h, acc[t][h]);
+    }
+}
+
+template <template <size_t> class Tiles, size_t kScaleValues, bool kHasMin>
 void multiply_tiles(const GemmCall& call) {
     const GemmRows& rows = *call.rows;
     const size_t base = size_t{call.tile_index} * kTileTokens;
     const size_t place = base * (rows.n / 32) + call.begin / 32 * kTileTokens;
-    const int8_t* x = rows.codes + base * rows.n + call.begin;
-    const int32_t* starts = kScaleValues == 32 ? rows.starts + place : rows.half_starts + 2 * place;
-    const float *x_scales = rows.scales + place, *x_sums = rows.sums + place;
+    const int8_t* x = rows.codes + base * rows.n + call.begin * kTileTokens;
     const uint8_t* w = call.panel.codes;
-    const float *w_scales = call.panel.scales, *w_mins = call.panel.mins;
+    Factors factors{call.panel.scales, call.panel.mins, rows.scales + place, rows.sums + place,
+                    rows.half_starts + 2 * place};
 
     const __mmask16 lanes[2] = {first_lanes(call.num_weights),
                                 first_lanes(call.num_weights > 16 ? call.num_weights - 16 : 0)};
     const size_t left = rows.num_rows - base;
     const size_t num_tokens = left < kTileTokens ? left : kTileTokens;
     alignas(64) float sums[kTileTokens][kGemmGroup];
-    for (size_t t = 0; t < num_tokens; ++t) {
+    for (size_t t = 0; t < kTileTokens; ++t) {
+        const bool has_old = call.accumulate && t < num_tokens;
         for (size_t h = 0; h < 2; ++h) {
             const float* old = call.out + t * call.out_stride + 16 * h;
-            _mm512_store_ps(sums[t] + 16 * h, call.accumulate ? _mm512_maskz_loadu_ps(lanes[h], old)
-                                                              : _mm512_setzero_ps());
+            _mm512_store_ps(sums[t] + 16 * h,
+                            has_old ? _mm512_maskz_loadu_ps(lanes[h], old) : _mm512_setzero_ps());
         }
     }
-    Tiles tiles(num_tokens, kScaleValues);
-    alignas(64) int32_t dots[kTileTokens * kGemmGroup];
-    for (size_t k = call.begin; k < call.end; k += kScaleValues) {
-        tiles.load_x(x, rows.n);
-        tiles.load_weights(w);
-        tiles.multiply(dots);
-        for (size_t h = 0; h < 2; ++h) {
-            const __m512 scales = _mm512_load_ps(w_scales + 16 * h);
-            // Halves of a block have no sums of their own: the starts are -128 times them.
-            const __m512 mins =
-                kHasMin ? _mm512_mul_ps(_mm512_load_ps(w_mins + 16 * h),
-                                        _mm512_set1_ps(kScaleValues == 32 ? 1.0f : -0x1p-7f))
-                        : _mm512_setzero_ps();
-            for (size_t t = 0; t < num_tokens; ++t) {
-                const __m512i whole = _mm512_add_epi32(_mm512_load_si512(dots + t * 32 + 16 * h),
-                                                       _mm512_set1_epi32(starts[t]));
-                __m512 sum = _mm512_load_ps(sums[t] + 16 * h);
-                sum = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(whole), scales),
-                                      _mm512_set1_ps(x_scales[t]), sum);
-                if constexpr (kHasMin) {
-                    const float x_sum = kScaleValues == 32
-                                            ? x_sums[t]
-                                            : static_cast<float>(starts[t]) * x_scales[t];
-                    sum = _mm512_fmadd_ps(mins, _mm512_set1_ps(x_sum), sum);
-                }
-                _mm512_store_ps(sums[t] + 16 * h, sum);
+    Tiles<kScaleValues> tiles;
+    alignas(64) Dots dots[2];
+    size_t waiting = 0;  // Products of the last batch.
+    const size_t total = (call.end - call.begin) / kScaleValues;
+    for (size_t first = 0; first < total + kBatch; first += kBatch) {
+        const size_t left_over = total - (first < total ? first : total);
+        const size_t num_scales = left_over < kBatch ? left_over : kBatch;
+        Dots& next = dots[first / kBatch % 2];
+        const Dots& last = dots[1 - first / kBatch % 2];
+#pragma GCC unroll 4
+        for (size_t i = 0; i < kBatch; ++i) {
+            if (i < num_scales) {
+                const size_t value = i * kScaleValues;
+                tiles.load_x(x + value / 32 * kBlockBytes + value % 32);
+                tiles.load_weights(w + value / 4 * kGroupBytes);
+                tiles.multiply(next[i][0]);
             }
+            if (waiting > 0 && i * kPartTokens < num_tokens)
+                scale_dots<kScaleValues, kHasMin>(last, waiting, i * kPartTokens, factors, sums);
         }
-        x += kScaleValues;
-        w += kScaleValues / 4 * kGroupBytes;
-        starts += kTileTokens;
-        w_scales += kGemmGroup;
-        if constexpr (kHasMin) w_mins += kGemmGroup;
-        if ((k + kScaleValues) % 32 != 0) continue;
-        x_scales += kTileTokens;
-        x_sums += kTileTokens;
+        // Whole blocks but at the end, where nothing follows.
+        const size_t num_values = num_scales * kScaleValues;
+        x += num_values / 32 * kBlockBytes;
+        w += num_values / 4 * kGroupBytes;
+        const size_t past = waiting * kScaleValues / 32 * kTileTokens;
+        factors.w_scales += waiting * kGemmGroup;
+        factors.w_mins += kHasMin ? waiting * kGemmGroup : 0;
+        factors.x_scales += past;
+        factors.x_sums += past;
+        factors.half_starts += waiting * kTileTokens;
+        waiting = num_scales;
     }
     for (size_t t = 0; t < num_tokens; ++t) {
         float* out = call.out + t * call.out_stride;
@@ -126,9 +183,10 @@ void multiply_tiles(const GemmCall& call) {
 }
 
 /// Of a table with the kernels of avx512/: the same panels, other products.
-template <class Tiles>
+template <template <size_t> class Tiles>
 void fill_tile_gemm(MatmulKernels& table) {
     table.gemm_tile = kTileTokens;
+    table.has_signed_panels = true;
     table.pack_tile = pack_rows;
     const auto set = [&table]<class Type>(TensorType type, Type) {
         table.gemm[static_cast<uint32_t>(type)].run =

@@ -167,6 +167,14 @@ void clear_half(const GemmUnpackCall& call, size_t scale_values, bool has_min) {
     }
 }
 
+/// Codes + 128 become codes.
+void make_signed(const GemmUnpackCall& call) {
+    const __m512i top_bits = _mm512_set1_epi8(-128);
+    uint8_t* end = call.panel.codes + (call.end - call.begin) / 4 * kGroupBytes;
+    for (uint8_t* p = call.panel.codes; p < end; p += 64)
+        _mm512_store_si512(p, _mm512_xor_si512(_mm512_load_si512(p), top_bits));
+}
+
 template <class Type>
 void unpack_32(const GemmUnpackCall& call) {
     unpack_blocks<Type>(call, 0);
@@ -175,6 +183,7 @@ void unpack_32(const GemmUnpackCall& call) {
     } else {
         clear_half(call, 32, Type::kHasMin);
     }
+    if (call.is_signed) make_signed(call);
 }
 
 template <class Type>
@@ -185,6 +194,7 @@ void unpack_256(const GemmUnpackCall& call) {
     } else {
         clear_half(call, Type::kScaleValues, Type::kHasMin);
     }
+    if (call.is_signed) make_signed(call);
 }
 
 template <class Type>
@@ -195,6 +205,7 @@ void unpack_any(const GemmUnpackCall& call) {
     } else {
         clear_half(call, Type::kScaleValues, Type::kHasMin);
     }
+    if (call.is_signed) make_signed(call);
 }
 
 // --- Multiplying
