@@ -75,12 +75,17 @@ CLI::Validator is_device() {
         constexpr std::string_view kNumbered = "cuda:";
         if (text == "auto" || text == "cpu" || text == "cuda") return {};
         if (text.starts_with(kNumbered)) {
-            const std::string_view number = std::string_view(text).substr(kNumbered.size());
-            if (!number.empty() && number.size() <= 3 &&
-                number.find_first_not_of("0123456789") == std::string_view::npos)
-                return {};
+            std::string_view rest = std::string_view(text).substr(kNumbered.size());
+            while (true) {
+                const std::string_view number = rest.substr(0, rest.find(','));
+                if (number.empty() || number.size() > 3 ||
+                    number.find_first_not_of("0123456789") != std::string_view::npos)
+                    break;
+                if (number.size() == rest.size()) return {};
+                rest.remove_prefix(number.size() + 1);
+            }
         }
-        return "\"" + text + "\" is none of auto, cpu, cuda, cuda:0, cuda:1, ..";
+        return "\"" + text + "\" is none of auto, cpu, cuda, cuda:0, cuda:1, .., cuda:0,1";
     };
     return CLI::Validator(check, "");
 }
@@ -93,13 +98,15 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
                      "Model file, or name of a model in the library; else the starter model")
         ->type_name("MODEL");
     command
-        ->add_option("--device", options.device,
-                     "Where the model runs: auto, cpu, cuda or cuda:N (hokku devices)")
+        ->add_option(
+            "--device", options.device,
+            "Where the model runs: auto, cpu, cuda, cuda:N (hokku devices), or cuda:N,M: the "
+            "layers go over these GPUs in this order")
         ->type_name("DEVICE")
         ->check(is_device());
     command
         ->add_option("--gpu-layers", options.gpu_layers,
-                     "Layers on the GPU, the others run on the CPU; else as many as fit")
+                     "Layers on GPUs, the others run on the CPU; else as many as fit")
         ->type_name("N")
         ->transform(is_whole(0, 100000));
     command->add_option("-t,--threads", options.threads, "Threads; 0: one for each physical core")

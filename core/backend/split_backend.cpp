@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <string>
 #include <utility>
 
 #include "base/try.h"
@@ -14,88 +16,123 @@ namespace {
 
 class SplitBackend final : public Backend {
   public:
-    SplitBackend(ModelPart front, ModelPart back, uint32_t num_front, uint32_t num_layers)
-        : front_part_(std::move(front)),
-          back_part_(std::move(back)),
-          front_(*front_part_.backend),
-          back_(*back_part_.backend) {
-        info_ = back_.info();
-        info_.device = fmt::format("{}, {} of {} layers; the others on {}", back_.info().device,
-                                   num_layers - num_front, num_layers, front_.info().device);
-        info_.kernels = fmt::format("{}; {}", back_.info().kernels, front_.info().kernels);
-        info_.num_threads = front_.info().num_threads;
-        info_.bytes_per_token += front_.info().bytes_per_token;
-        info_.rank_weight_bytes = {sum_of(front_.info().rank_weight_bytes) +
-                                   sum_of(back_.info().rank_weight_bytes)};
+    explicit SplitBackend(std::vector<ModelPart> parts)
+        : parts_(std::move(parts)), num_blocks_(parts_.size(), 0) {
+        info_.device = name_devices();
+        uint64_t weight_bytes = 0;
+        for (size_t i = parts_.size(); i-- > 0;) {
+            const BackendInfo& info = parts_[i].backend->info();
+            if (i + 1 == parts_.size()) {
+                info_.kernels = info.kernels;
+            } else if (info.kernels != parts_[i + 1].backend->info().kernels) {
+                info_.kernels += "; " + info.kernels;
+            }
+            info_.num_threads = std::max(info_.num_threads, info.num_threads);
+            info_.bytes_per_token += info.bytes_per_token;
+            weight_bytes = std::accumulate(info.rank_weight_bytes.begin(),
+                                           info.rank_weight_bytes.end(), weight_bytes);
+        }
+        info_.rank_weight_bytes = {weight_bytes};
         add_up_bytes();
     }
 
     Result<std::span<const float>> run(const Step& step) override {
-        Step front = step;
-        front.logit_rows = {};
-        front.num_best = 0;
-        HOKKU_TRY(const std::span<const float> hidden, front_.run(front));
-        Step back = step;
-        back.hidden = hidden;
-        return back_.run(back);
+        Step own = step;
+        own.logit_rows = {};
+        own.num_best = 0;
+        for (size_t i = 0; i + 1 < parts_.size(); ++i) {
+            HOKKU_TRY(own.hidden, parts_[i].backend->run(own));
+        }
+        own.logit_rows = step.logit_rows;
+        own.num_best = step.num_best;
+        return parts_.back().backend->run(own);
     }
 
     void copy_block(uint32_t from, uint32_t to) override {
-        front_.copy_block(from, to);
-        back_.copy_block(from, to);
+        for (ModelPart& part : parts_) part.backend->copy_block(from, to);
     }
     [[nodiscard]] uint64_t kv_block_bytes() const override {
-        return front_.kv_block_bytes() + back_.kv_block_bytes();
+        uint64_t bytes = 0;
+        for (const ModelPart& part : parts_) bytes += part.backend->kv_block_bytes();
+        return bytes;
     }
-    // Layer by layer, so that those of the front come first.
+    // Layer by layer, as the parts lie.
     void read_block(uint32_t block, uint32_t num_tokens, std::span<std::byte> out) const override {
-        front_.read_block(block, num_tokens, out.first(front_.kv_block_bytes()));
-        back_.read_block(block, num_tokens, out.subspan(front_.kv_block_bytes()));
+        for (const ModelPart& part : parts_) {
+            const uint64_t bytes = part.backend->kv_block_bytes();
+            part.backend->read_block(block, num_tokens, out.first(bytes));
+            out = out.subspan(bytes);
+        }
     }
     void write_block(uint32_t block, std::span<const std::byte> bytes) override {
-        front_.write_block(block, bytes.first(front_.kv_block_bytes()));
-        back_.write_block(block, bytes.subspan(front_.kv_block_bytes()));
+        for (ModelPart& part : parts_) {
+            const uint64_t own = part.backend->kv_block_bytes();
+            part.backend->write_block(block, bytes.first(own));
+            bytes = bytes.subspan(own);
+        }
     }
 
-    /// The back first: the memory of a device is the scarcer one. Where the front has none, the
-    /// blocks that the back has too many are of no use, and of no harm.
+    /// From the back: the memory of devices is scarcer than the machine's. Where one has none, the
+    /// blocks that those behind it have too many are of no use, and of no harm.
     Result<void> grow_kv(uint32_t num_blocks) override {
-        if (num_blocks > num_back_blocks_) HOKKU_CHECK(back_.grow_kv(num_blocks));
-        num_back_blocks_ = std::max(num_back_blocks_, num_blocks);
-        HOKKU_CHECK(front_.grow_kv(num_blocks));
+        for (size_t i = parts_.size(); i-- > 0;) {
+            if (num_blocks <= num_blocks_[i]) continue;
+            HOKKU_CHECK(parts_[i].backend->grow_kv(num_blocks));
+            num_blocks_[i] = num_blocks;
+        }
         add_up_bytes();
         return {};
     }
     [[nodiscard]] std::optional<uint64_t> growth_blocks(uint64_t machine_bytes) const override {
-        const uint64_t front =
-            front_.growth_blocks(machine_bytes)
-                .value_or(machine_bytes / std::max<uint64_t>(front_.kv_block_bytes(), 1));
-        return std::min(front, back_.growth_blocks(machine_bytes).value_or(front));
+        uint64_t least = UINT64_MAX;
+        for (const ModelPart& part : parts_) {
+            const uint64_t of_machine =
+                machine_bytes / std::max<uint64_t>(part.backend->kv_block_bytes(), 1);
+            least =
+                std::min(least, part.backend->growth_blocks(machine_bytes).value_or(of_machine));
+        }
+        return least;
     }
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
 
   private:
-    static uint64_t sum_of(const std::vector<uint64_t>& values) {
-        uint64_t sum = 0;
-        for (const uint64_t value : values) sum += value;
-        return sum;
+    /// "A, 20 layers; B, 12 layers", "A, 20 of 32 layers; the others on C".
+    [[nodiscard]] std::string name_devices() const {
+        const auto is_rest = [](const ModelPart& part) { return part.is_rest; };
+        const bool has_rest = std::any_of(parts_.begin(), parts_.end(), is_rest);
+        uint32_t num_layers = 0;
+        for (const ModelPart& part : parts_) num_layers += part.num_layers;
+        std::string names, rest;
+        for (const ModelPart& part : parts_) {
+            const std::string& device = part.backend->info().device;
+            if (part.is_rest) {
+                rest += "; the others on " + device;
+                continue;
+            }
+            if (!names.empty()) names += "; ";
+            names += fmt::format("{}, {}{} layer{}", device, part.num_layers,
+                                 has_rest ? fmt::format(" of {}", num_layers) : std::string(),
+                                 !has_rest && part.num_layers == 1 ? "" : "s");
+        }
+        return names + rest;
     }
     void add_up_bytes() {
-        info_.kv_bytes = front_.info().kv_bytes + back_.info().kv_bytes;
-        info_.scratch_bytes = front_.info().scratch_bytes + back_.info().scratch_bytes;
+        info_.kv_bytes = info_.scratch_bytes = 0;
+        for (const ModelPart& part : parts_) {
+            info_.kv_bytes += part.backend->info().kv_bytes;
+            info_.scratch_bytes += part.backend->info().scratch_bytes;
+        }
     }
 
-    ModelPart front_part_, back_part_;
-    Backend &front_, &back_;
+    std::vector<ModelPart> parts_;
+    std::vector<uint32_t> num_blocks_;  ///< That grow_kv() has given each of them.
     BackendInfo info_;
-    uint32_t num_back_blocks_ = 0;  ///< That grow_kv() has given it.
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_split_backend(ModelPart front, ModelPart back, uint32_t num_front,
-                                            uint32_t num_layers) {
-    return std::make_unique<SplitBackend>(std::move(front), std::move(back), num_front, num_layers);
+std::unique_ptr<Backend> make_split_backend(std::vector<ModelPart> parts) {
+    return std::make_unique<SplitBackend>(std::move(parts));
 }
 
 }  // namespace hokku

@@ -17,6 +17,11 @@
 
 namespace hokku {
 
+/// Layers [begin, end) of a model on a GPU.
+struct GpuShare {
+    uint32_t device = 0, begin = 0, end = 0;
+};
+
 struct LoadedModel {
     std::shared_ptr<const GgufFile> file;   // shared with the model; absent in tests
     std::unique_ptr<Model> model;           ///< Outlives the backend.
@@ -46,7 +51,8 @@ struct LoadedModel {
     std::unique_ptr<LoadedModel> draft;
     uint32_t max_draft_tokens = 0;  ///< Of a step.
     uint32_t num_restarts = 0;      ///< Of the backend, whose device was lost.
-    uint32_t first_gpu_layer = 0;   ///< On a GPU: the layers before run on the CPU.
+    /// On GPUs, in the order of the layers: those before the first run on the CPU.
+    std::vector<GpuShare> gpu_shares;
     ModelInfo info;
 };
 

@@ -11,10 +11,10 @@
 
 #include "backend/cpu/thread_team.h"
 #include "backend/plugin/gpu_plugin.h"
-#include "backend/split_backend.h"
 #include "base/path_text.h"
 #include "base/try.h"
 #include "engine/draft_model.h"
+#include "engine/gpu_parts.h"
 #include "engine/memory_plan.h"
 #include "engine/prompt.h"
 #include "engine/read_ahead.h"
@@ -205,27 +205,6 @@ uint32_t limit_threads(uint32_t wanted, ModelInfo& info) {
     return most;
 }
 
-/// Number of the GPU that is wanted; nullopt: the CPU.
-Result<std::optional<uint32_t>> wanted_gpu(const LoadOptions& options) {
-    const std::string& device = options.device;
-    if (device == "cpu") return std::optional<uint32_t>();
-    if (options.gpu_layers == 0u) {
-        if (device == "auto") return std::optional<uint32_t>();
-        return Error{ErrorCode::bad_argument, "no layers are wanted on the GPU", "load options",
-                     "the device auto or cpu"};
-    }
-    if (device == "auto" || device == "cuda") return std::optional<uint32_t>(0);
-    constexpr std::string_view kNumbered = "cuda:";
-    if (device.starts_with(kNumbered)) {
-        uint32_t index = 0;
-        const char* const end = device.data() + device.size();
-        const auto read = std::from_chars(device.data() + kNumbered.size(), end, index);
-        if (read.ec == std::errc() && read.ptr == end) return std::optional<uint32_t>(index);
-    }
-    return Error{ErrorCode::bad_argument, fmt::format("the device is \"{}\"", device),
-                 "load options", "auto, cpu, cuda or cuda:N"};
-}
-
 class GgufModelLoader : public ModelLoader {
   public:
     explicit GgufModelLoader(FindGpuPlugin find_plugin) : find_plugin_(std::move(find_plugin)) {}
@@ -243,14 +222,12 @@ class GgufModelLoader : public ModelLoader {
         return started;
     }
 
-    /// First on the same GPU, once, then on the CPU.
+    /// First on the same GPUs, once, then on the CPU.
     Result<void> restart(LoadedModel& loaded, const LoadOptions& options,
                          const Error& lost) override {
         loaded.backend.reset();
-        HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
-        const bool may_retry = wanted.has_value() && loaded.num_restarts++ == 0;
-        if (!may_retry || !open_gpu(loaded, options, *wanted).ok() ||
-            !start_gpu_backend(loaded, options, {}).ok()) {
+        const bool may_retry = !loaded.gpu_shares.empty() && loaded.num_restarts++ == 0;
+        if (!may_retry || !restart_gpu(loaded, options).ok()) {
             refuse_gpu(loaded, lost);
             HOKKU_CHECK(start_cpu(loaded, options));
         }
@@ -259,6 +236,14 @@ class GgufModelLoader : public ModelLoader {
     }
 
   private:
+    Result<void> restart_gpu(LoadedModel& loaded, const LoadOptions& options) {
+        WantedGpus same{.devices = {}, .num_ranks = options.num_ranks};
+        for (const GpuShare& share : loaded.gpu_shares) same.devices.push_back(share.device);
+        HOKKU_CHECK(open_gpu(loaded, options, same));
+        gpu_->use_layers(loaded.gpu_shares);
+        return start_gpu_backend(loaded, options, {});
+    }
+
     /// Nothing is read any more, of the draft model neither.
     void end_opening() {
         reading_.reset();
@@ -339,6 +324,7 @@ class GgufModelLoader : public ModelLoader {
                          "load options", fmt::format("1 to {}", kMostGuesses)};
         loaded.max_draft_tokens = options.max_draft_tokens;
         draft_loader_ = std::make_unique<GgufModelLoader>(find_plugin_);
+        draft_loader_->may_add_gpus_ = false;
         HOKKU_TRY(LoadedModel draft,
                   draft_loader_->open(draft_options(loaded, options), {{}, control.stop}));
         HOKKU_CHECK(check_draft_vocabulary(*draft.text->tokenizer, *loaded.text->tokenizer));
@@ -365,109 +351,82 @@ class GgufModelLoader : public ModelLoader {
         draft.kv_type = options.kv_type;
         draft.num_threads = options.num_threads;
         if (!gpu_) draft.device = "cpu";
-        if (gpu_ && options.device.starts_with("cuda:")) draft.device = options.device;
+        if (gpu_ && options.device.starts_with("cuda:"))  // Of several devices the first.
+            draft.device = options.device.substr(0, options.device.find(','));
         draft.use_mapping = options.use_mapping;
         draft.max_sequences = 1;
         return draft;
     }
 
-    /// gpu_ where the model goes to one, else why not.
+    /// gpu_ where the model goes to one or several, else why not.
     Result<void> choose_device(LoadedModel& loaded, const LoadOptions& options) {
         gpu_.reset();
-        HOKKU_TRY(const std::optional<uint32_t> wanted, wanted_gpu(options));
-        if (!wanted) return {};
-        auto opened = open_gpu(loaded, options, *wanted);
+        HOKKU_TRY(WantedGpus wanted, wanted_gpus(options));
+        if (wanted.devices.empty()) return {};
+        wanted.may_add &= may_add_gpus_;
+        auto opened = open_gpu(loaded, options, wanted);
         if (opened.ok()) return {};
         if (options.device != "auto") return opened;
         refuse_gpu(loaded, opened.error());
         return {};
     }
 
-    Result<void> open_gpu(LoadedModel& loaded, const LoadOptions& options, uint32_t index) {
+    Result<void> open_gpu(LoadedModel& loaded, const LoadOptions& options,
+                          const WantedGpus& wanted) {
         if (options.exact)
             return Error{ErrorCode::unsupported, "exact computation is the CPU's", "load options",
                          ""};
         HOKKU_TRY(const PluginTable* plugin, find_plugin_ ? find_plugin_() : find_gpu_plugin());
-        HOKKU_TRY(auto model, GpuModel::open(*plugin, index, *loaded.file, options.num_ranks));
-        // What its kernels do not compute is known now; the memory is looked at again later.
-        HOKKU_TRY(const GpuPlan plan, model->plan(options.kv_type.value_or(KvType::f16)));
-        static_cast<void>(plan);
-        gpu_ = std::move(model);
+        HOKKU_TRY(gpu_, GpuParts::open(*plugin, *loaded.file, loaded.info.num_layers, wanted));
         return {};
     }
 
     void refuse_gpu(LoadedModel& loaded, const Error& error) {
         gpu_.reset();
+        loaded.gpu_shares.clear();
         loaded.info.device_note = error.message();
     }
 
-    /// Memory is planned from what is free on the device.
+    /// Memory is planned from what is free on the devices.
     Result<void> start_gpu(LoadedModel& loaded, const LoadOptions& options,
                            const LoadControl& control) {
         ModelInfo& info = loaded.info;
         info.kv_type = options.kv_type.value_or(KvType::f16);
-        HOKKU_TRY(loaded.first_gpu_layer, choose_gpu_layers(loaded, options));
-        HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type, loaded.first_gpu_layer));
-        HOKKU_TRY(ContextPlan context, plan_context({.context_tokens = options.context_tokens,
-                                                     .trained_context = info.trained_context,
-                                                     .kv_block_bytes = plan.kv_block_bytes,
-                                                     .block_tokens = kKvBlockTokens,
-                                                     .weight_bytes = taken_bytes(plan),
-                                                     .is_weights_mapped = false},
-                                                    {plan.total_bytes, plan.free_bytes}));
+        HOKKU_CHECK(gpu_->choose_layers({.num_layers = options.gpu_layers,
+                                         .num_blocks = wanted_blocks(info, options),
+                                         .kv_type = info.kv_type}));
+        loaded.gpu_shares = gpu_->shares();
+        HOKKU_TRY(ContextPlan context, gpu_->plan_context({.context_tokens = options.context_tokens,
+                                                           .trained_context = info.trained_context,
+                                                           .block_tokens = kKvBlockTokens},
+                                                          info.kv_type));
         info.context_tokens = context.context_tokens;
         loaded.num_kv_blocks = context.num_kv_blocks;
-        if (loaded.first_gpu_layer > 0) HOKKU_CHECK(prepare_front(loaded, control));
+        std::vector<std::string> warnings = gpu_->warnings();
+        if (!context.warning.empty()) warnings.push_back(std::move(context.warning));
+        if (first_gpu_layer(loaded) > 0) HOKKU_CHECK(prepare_front(loaded, control));
         HOKKU_CHECK(start_gpu_backend(loaded, options, control));
-        if (!context.warning.empty()) info.warnings.push_back(std::move(context.warning));
+        info.warnings.insert(info.warnings.end(), warnings.begin(), warnings.end());
         return {};
     }
 
-    static uint64_t taken_bytes(const GpuPlan& plan) {
-        return plan.weight_bytes + plan.fixed_bytes;
-    }
-
-    /// The first layer on the GPU: all, or as many as are wanted, or as many as fit beside a
-    /// context of the usual length.
-    Result<uint32_t> choose_gpu_layers(const LoadedModel& loaded, const LoadOptions& options) {
-        const ModelInfo& info = loaded.info;
-        const uint32_t num_layers = info.num_layers;
-        HOKKU_TRY(const GpuPlan whole, gpu_->plan(info.kv_type));
-        const uint64_t budget = memory_budget(whole.free_bytes);
-        const auto refuse = [&](const GpuPlan& plan, const std::string& what) {
-            return Error{
-                ErrorCode::limit_exceeded,
-                fmt::format("{} {} MiB on the GPU and {} MiB of {} are free", what,
-                            taken_bytes(plan) >> 20, plan.free_bytes >> 20, plan.total_bytes >> 20),
-                path_text(loaded.file->path()), "a smaller model, or the CPU"};
-        };
-        if (options.gpu_layers) {
-            const uint32_t count = std::min(*options.gpu_layers, num_layers);
-            HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type, num_layers - count));
-            if (taken_bytes(plan) <= budget) return num_layers - count;
-            return refuse(plan, fmt::format("{} of {} layers take", count, num_layers));
-        }
-        if (taken_bytes(whole) <= budget) return 0u;
+    /// KV blocks of the context that is asked for, else of one of the usual length.
+    static uint64_t wanted_blocks(const ModelInfo& info, const LoadOptions& options) {
         const uint32_t limit =
             info.trained_context > 0 ? info.trained_context : kDefaultContextTokens;
         const uint32_t asked = options.context_tokens.value_or(kDefaultContextTokens);
-        const uint64_t blocks =
-            num_kv_blocks_for(asked == 0 ? limit : std::min(asked, limit), kKvBlockTokens);
-        uint32_t least = 1, most = num_layers;  // The least that fits; num_layers: none does.
-        while (least < most) {
-            const uint32_t middle = (least + most) / 2;
-            HOKKU_TRY(const GpuPlan plan, gpu_->plan(info.kv_type, middle));
-            const bool fits = taken_bytes(plan) + blocks * plan.kv_block_bytes <= budget;
-            (fits ? most : least) = fits ? middle : middle + 1;
-        }
-        if (least < num_layers) return least;
-        return refuse(whole, "the model takes");
+        return num_kv_blocks_for(asked == 0 ? limit : std::min(asked, limit), kKvBlockTokens);
+    }
+
+    /// Those before run on the CPU.
+    static uint32_t first_gpu_layer(const LoadedModel& loaded) {
+        return loaded.gpu_shares.empty() ? 0 : loaded.gpu_shares.front().begin;
     }
 
     /// What the layers on the CPU need.
     Result<void> prepare_front(const LoadedModel& loaded, const LoadControl& control) {
         const SystemMemory memory = read_system_memory();
-        const Model front = loaded.model->layers(0, loaded.first_gpu_layer);
+        const Model front = loaded.model->layers(0, first_gpu_layer(loaded));
         const uint64_t bytes =
             loaded.num_kv_blocks * cpu_kv_block_bytes(front.spec(), loaded.info.kv_type);
         if (memory.available_bytes > 0 && bytes > memory_budget(memory.available_bytes))
@@ -475,7 +434,7 @@ class GgufModelLoader : public ModelLoader {
                 ErrorCode::limit_exceeded,
                 fmt::format("the context of {} layers takes {} MiB and {} MiB of memory "
                             "are available",
-                            loaded.first_gpu_layer, bytes >> 20, memory.available_bytes >> 20),
+                            first_gpu_layer(loaded), bytes >> 20, memory.available_bytes >> 20),
                 path_text(loaded.file->path()), "a shorter context"};
         if (!reading_) return {};
         return finish_reading(reading_->pages, *loaded.file,
@@ -485,25 +444,27 @@ class GgufModelLoader : public ModelLoader {
     /// With the layers, the blocks and the context that are planned.
     Result<void> start_gpu_backend(LoadedModel& loaded, const LoadOptions& options,
                                    const LoadControl& control) {
-        const uint32_t first = loaded.first_gpu_layer;
+        const uint32_t first = first_gpu_layer(loaded);
         loaded.max_step_tokens = first == 0 ? kGpuStepTokens : cpu_step_tokens(loaded, options);
         BackendOptions wanted = backend_options(loaded, options);
         if (first > 0) {
             wanted.num_threads = limit_threads(options.num_threads, loaded.info);
             wanted.num_ranks = 1;  // Of the layers on the CPU.
         }
-        HOKKU_TRY(auto backend, GpuModel::start(std::move(gpu_), loaded.info.num_vocab, first,
-                                                wanted, [&](double share) {
-                                                    return control.report(0.05 + 0.85 * share);
-                                                }));
+        HOKKU_TRY(auto parts,
+                  GpuParts::start(std::move(gpu_), *loaded.model, wanted, [&](double share) {
+                      return control.report(0.05 + 0.85 * share);
+                  }));
         if (first > 0) {
-            auto model = std::make_unique<const Model>(loaded.model->layers(0, first));
-            HOKKU_TRY(auto front, make_cpu_backend(*model, wanted));
-            backend =
-                make_split_backend({std::move(model), std::move(front)},
-                                   {nullptr, std::move(backend)}, first, loaded.info.num_layers);
+            ModelPart front;
+            front.model = std::make_unique<const Model>(loaded.model->layers(0, first));
+            HOKKU_TRY(front.backend, make_cpu_backend(*front.model, wanted));
+            front.num_layers = first;
+            front.is_rest = true;
+            parts.insert(parts.begin(), std::move(front));
         }
-        loaded.backend = std::move(backend);
+        loaded.backend = parts.size() == 1 ? std::move(parts.front().backend)
+                                           : make_split_backend(std::move(parts));
         return {};
     }
 
@@ -571,7 +532,8 @@ class GgufModelLoader : public ModelLoader {
         ReadAhead pages;
     };
     std::optional<Reading> reading_;
-    std::unique_ptr<GpuModel> gpu_;  ///< Of the last open(), where the model goes to a GPU.
+    bool may_add_gpus_ = true;       ///< To those that are wanted.
+    std::unique_ptr<GpuParts> gpu_;  ///< Of the last open(), where the model goes to GPUs.
 };
 
 }  // namespace

@@ -20,10 +20,6 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
     if (options.exact) {
         return Error{ErrorCode::unsupported, "the exact mode is the CPU's", "GPU", ""};
     }
-    if (!model.spec().part.is_last) {
-        return Error{ErrorCode::unsupported, "a GPU has the last layers of a model", "CUDA backend",
-                     ""};
-    }
     if (options.num_ranks != 1) {
         return Error{ErrorCode::unsupported, "one GPU has one rank",
                      fmt::format("{} ranks", options.num_ranks), "1"};
@@ -50,7 +46,13 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
     info_.device = fmt::format("GPU {}", gpu_.info().name);
     info_.kernels = fmt::format("cuda sm_{}", gpu_.info().architecture);
     HOKKU_CHECK(start_buffers());
-    HOKKU_TRY(logits_, HostLogits::create(gpu_, options_.max_step_logits, spec.num_vocab));
+    if (spec.part.is_last) {
+        HOKKU_TRY(logits_, HostLogits::create(gpu_, options_.max_step_logits, spec.num_vocab));
+    } else {
+        HOKKU_TRY(hidden_,
+                  gpu_.allocate_pinned(size_t{options_.max_step_tokens} * spec.dim * sizeof(float),
+                                       "what the layers give"));
+    }
     forward_.emplace(gpu_, spec, weights_, blas_.get(), own_options_.products, own_options_.others);
     HOKKU_CHECK(forward_->find_kernels(options_.kv_type));
 
@@ -114,8 +116,8 @@ Result<void> CudaBackend::use_context(ContextMemory context) {
     }
     destroy_graphs(graphs_before);
     info_.kv_bytes = kv_.bytes();
-    info_.scratch_bytes =
-        buffer_memory_.size_bytes() + context_.memory.size_bytes() + logits_.size_bytes();
+    info_.scratch_bytes = buffer_memory_.size_bytes() + context_.memory.size_bytes() +
+                          logits_.size_bytes() + hidden_.size_bytes();
     return {};
 }
 
@@ -129,13 +131,21 @@ GpuStep CudaBackend::bucket_step(uint32_t bucket, HeadOutput head) const {
             .head = head};
 }
 
+/// What steps may end with; without the last layers there is no head.
+std::span<const HeadOutput> CudaBackend::head_outputs() const {
+    static constexpr HeadOutput kAll[] = {HeadOutput::none, HeadOutput::all, HeadOutput::best};
+    return std::span(kAll).first(model_.spec().part.is_last ? kNumHeadOutputs : 1);
+}
+
 Result<void> CudaBackend::make_programs() {
     if (!own_options_.is_persistent || own_options_.others != nullptr) return {};
-    for (const HeadOutput head : {HeadOutput::none, HeadOutput::all}) {
+    for (const HeadOutput head : head_outputs()) {
+        if (head == HeadOutput::best) continue;  // As with all logits.
         HOKKU_TRY(context_.programs[head == HeadOutput::none ? 0 : 1],
                   forward_->make_program(bucket_step(0, head)));
     }
-    if (context_.programs[1]) info_.kernels += ", one launch for a token";
+    if (context_.programs[head_outputs().size() > 1 ? 1 : 0])
+        info_.kernels += ", one launch for a token";
     return {};
 }
 
@@ -143,7 +153,7 @@ Result<void> CudaBackend::capture_graphs() {
     buffers_.rope_tables = context_.rope_tables;
     HOKKU_CHECK(make_programs());
     for (uint32_t bucket = 0; bucket < kNumBuckets; ++bucket) {
-        for (const HeadOutput head : {HeadOutput::none, HeadOutput::all, HeadOutput::best}) {
+        for (const HeadOutput head : head_outputs()) {
             HOKKU_TRY(const Graph graph, capture(bucket, head));
             graphs_.push_back(graph);
         }
@@ -207,12 +217,18 @@ Result<std::span<const float>> CudaBackend::run(const Step& step, const StopChec
         keep_error(done);
         return std::move(done).error();
     }
+    if (!model_.spec().part.is_last)
+        return std::span<const float>(hidden_.as<float>(), step.tokens.size() * model_.spec().dim);
     return logits_.rows(step.logit_rows.size());
 }
 
 /// Scale, check and softcap of the logits.
 Result<void> CudaBackend::finish_logits(const Step& step) {
     const ModelSpec& spec = model_.spec();
+    if (!spec.part.is_last) {
+        const std::span hidden(hidden_.as<float>(), step.tokens.size() * spec.dim);
+        return has_nonfinite(hidden) ? describe_nonfinite(step) : Result<void>();
+    }
     const size_t num_rows = step.logit_rows.size();
     const bool are_best = output_of(step) == HeadOutput::best;
     if (!logits_.are_finite(num_rows, are_best)) return describe_nonfinite(step);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaBackend: the Backend on one NVIDIA GPU. Weights, KV cache and buffers lie on the device; a
-// step is a graph that was captured before, one for each number of rows.
+// CudaBackend: the Backend on one NVIDIA GPU, of a model or of some of its layers. Weights, KV
+// cache and buffers lie on the device; a step is a graph that was captured before, one for each
+// number of rows.
 #pragma once
 
 #include <cstdint>
@@ -93,9 +94,11 @@ class CudaBackend final : public Backend {
         const Step& step, const Piece& piece,
         const std::function<Result<void>(uint32_t, uint32_t, size_t)>& use) const;
     Result<void> copy_logits(HeadOutput head, uint32_t row, uint32_t count, size_t place);
+    Result<void> copy_hidden(const Piece& piece, const StepInput& input);
     [[nodiscard]] HeadOutput output_of(const Step& step) const;
     void fill_rows(const Step& step, const Piece& piece, const StepInput& input);
 
+    [[nodiscard]] std::span<const HeadOutput> head_outputs() const;
     Result<void> finish_logits(const Step& step);
     Error describe_nonfinite(const Step& step);
     void keep_error(Result<void> result) const;
@@ -109,10 +112,11 @@ class CudaBackend final : public Backend {
     GpuBuffers buffers_;
     ContextMemory context_;
     KvMemory& kv_ = context_.kv;
-    HostLogits logits_;
+    HostLogits logits_;    ///< Of a model with its last layers, ...
+    PinnedMemory hidden_;  ///< ... or the residual stream behind those it has, [rows][dim].
     std::unique_ptr<GpuBlas> blas_;
     std::optional<GpuForward> forward_;
-    std::vector<Graph> graphs_;  ///< Of each bucket with each HeadOutput.
+    std::vector<Graph> graphs_;  ///< Of each bucket with each of head_outputs().
     BackendInfo info_;
     mutable std::optional<Error> error_;  ///< The device is lost; every step fails from then on.
     std::vector<float> learned_;          // [dim], of a position

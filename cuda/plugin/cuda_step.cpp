@@ -94,7 +94,8 @@ Result<void> CudaBackend::decode(const Step& step, const Piece& piece, const Gpu
         input.tables[size_t{row} * kv_.num_blocks()] = kv_.spare_block();
         std::fill_n(input.x + size_t{row} * dim, dim, 0.0f);
     }
-    const HeadOutput head = piece.num_logits > 0 ? output_of(step) : HeadOutput::none;
+    const bool has_logits = piece.num_logits > 0 && model_.spec().part.is_last;
+    const HeadOutput head = has_logits ? output_of(step) : HeadOutput::none;
     if (trace != nullptr) {
         HOKKU_CHECK(context_.copy_bucket(gpu_, bucket));
         HOKKU_CHECK(forward_->issue({.rows = {.count = 1u << bucket},
@@ -104,10 +105,11 @@ Result<void> CudaBackend::decode(const Step& step, const Piece& piece, const Gpu
                                      .head = head,
                                      .trace = trace}));
     } else {
-        const Graph& graph = graphs_[kNumHeadOutputs * bucket + static_cast<size_t>(head)];
+        const Graph& graph = graphs_[head_outputs().size() * bucket + static_cast<size_t>(head)];
         HOKKU_CHECK(
             gpu_.check(gpu_.api().graph_launch(graph.exec, gpu_.stream()), "cuGraphLaunch"));
     }
+    if (!model_.spec().part.is_last) return copy_hidden(piece, context_.inputs[bucket]);
     return for_logit_runs(step, piece, [&](uint32_t row, uint32_t count, size_t place) {
         return copy_logits(head, row, count, place);
     });
@@ -133,6 +135,7 @@ Result<void> CudaBackend::prefill(const Step& step, const Piece& piece, const Gp
                        .kv = kv_,
                        .trace = trace};
     HOKKU_CHECK(forward_->issue(work));
+    if (!model_.spec().part.is_last) return copy_hidden(piece, work.input);
     GpuStep head = work;
     head.trace = nullptr;
     head.head = output_of(step);
@@ -168,6 +171,16 @@ Result<void> CudaBackend::copy_logits(HeadOutput head, uint32_t row, uint32_t co
     }
     const float* from = buffers_.logits + size_t{row} * model_.spec().num_vocab;
     return logits_.copy_all(gpu_, from, count, place);
+}
+
+/// The residual stream of the rows of a piece to their places among the step's.
+Result<void> CudaBackend::copy_hidden(const Piece& piece, const StepInput& input) {
+    const size_t dim = model_.spec().dim;
+    return gpu_.check(
+        gpu_.api().copy_to_host_async(hidden_.as<float>() + piece.first * dim,
+                                      reinterpret_cast<DevicePointer>(input.x),
+                                      piece.count * dim * sizeof(float), gpu_.stream()),
+        "cuMemcpyDtoHAsync_v2");
 }
 
 /// The few best where they are enough and what is done to logits keeps their order.

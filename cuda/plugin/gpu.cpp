@@ -124,9 +124,11 @@ Result<void> Gpu::make_current() const {
 }
 
 FunctionHandle Gpu::find_function(const std::string& name) const {
+    if (const auto known = functions_.find(name); known != functions_.end()) return known->second;
     for (ModuleHandle module : modules_) {
         FunctionHandle function = nullptr;
         if (api_.module_function(&function, module, name.c_str()) == DriverResult::success) {
+            functions_.emplace(name, function);
             return function;
         }
     }

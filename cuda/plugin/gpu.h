@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,8 @@ class Gpu {
     ContextHandle context_ = nullptr;
     StreamHandle stream_ = nullptr;
     std::vector<ModuleHandle> modules_;
+    /// Those that were found: plans of parts of a model ask for the same ones again and again.
+    mutable std::unordered_map<std::string, FunctionHandle> functions_;
     uint32_t num_multiprocessors_ = 0, max_shared_bytes_ = 0;
 };
 

@@ -66,13 +66,7 @@ GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_
     out.gate = layout.take<float>(rows * hidden);
     out.up = layout.take<float>(rows * hidden);
     out.delta = layout.take<float>(rows * spec.dim);
-    out.logits = layout.take<float>(size_t{kMaxRows} * spec.num_vocab);
-    const size_t num_best = size_t{kMaxRows} * kNumBest;
-    const size_t num_of_chunks = num_best * ((spec.num_vocab + kBestChunk - 1) / kBestChunk);
-    out.chunk_values = layout.take<float>(num_of_chunks);
-    out.chunk_ids = layout.take<uint32_t>(num_of_chunks);
-    out.best_values = layout.take<float>(num_best);
-    out.best_ids = layout.take<uint32_t>(num_best);
+    if (spec.part.is_last) out.lay_out_logits(layout, spec.num_vocab);
     out.counters = layout.take<uint32_t>(out.num_counters);
     out.normed = GpuVectors::lay_out(layout, spec.dim, max_rows);
     out.ffn_normed = GpuVectors::lay_out(layout, spec.dim, max_rows);
@@ -81,6 +75,16 @@ GpuBuffers GpuBuffers::lay_out(GpuLayout& layout, const ModelSpec& spec, uint32_
     out.lay_out_experts(layout, spec, max_rows);
     if (blas.is_used) out.lay_out_blas(layout, max_rows, blas);
     return out;
+}
+
+void GpuBuffers::lay_out_logits(GpuLayout& layout, uint32_t num_vocab) {
+    logits = layout.take<float>(size_t{kMaxRows} * num_vocab);
+    const size_t num_best = size_t{kMaxRows} * kNumBest;
+    const size_t num_of_chunks = num_best * ceil_div(num_vocab, kBestChunk);
+    chunk_values = layout.take<float>(num_of_chunks);
+    chunk_ids = layout.take<uint32_t>(num_of_chunks);
+    best_values = layout.take<float>(num_best);
+    best_ids = layout.take<uint32_t>(num_best);
 }
 
 void GpuBuffers::lay_out_blas(GpuLayout& layout, uint32_t max_rows, const BlasNeeds& blas) {

@@ -42,7 +42,7 @@ struct GpuBuffers {
     float *sums = nullptr, *maxima = nullptr, *weights = nullptr;  ///< Of splits, for kMaxRows.
     float *gate = nullptr, *up = nullptr;
     float* delta = nullptr;   ///< [dim] of each row: a branch before it is added.
-    float* logits = nullptr;  ///< [num_vocab] of kMaxRows rows.
+    float* logits = nullptr;  ///< [num_vocab] of kMaxRows rows; of a model with its last layers.
     // The best kNumBest of each chunk of them, and of all.
     float *chunk_values = nullptr, *best_values = nullptr;
     uint32_t *chunk_ids = nullptr, *best_ids = nullptr;
@@ -62,6 +62,7 @@ struct GpuBuffers {
                               const BlasNeeds& blas);
 
   private:
+    void lay_out_logits(GpuLayout& layout, uint32_t num_vocab);
     void lay_out_experts(GpuLayout& layout, const ModelSpec& spec, uint32_t max_rows);
     void lay_out_blas(GpuLayout& layout, uint32_t max_rows, const BlasNeeds& blas);
 };

@@ -73,7 +73,7 @@ Result<void> GpuForward::issue(const GpuStep& step) {
     for (uint32_t i = 0; i < spec_.num_layers; ++i) run_layer(step, i);
     if (has_head(step)) {
         run_head(step, 0, step.rows.count);
-    } else if (step.trace != nullptr) {
+    } else if (step.trace != nullptr && spec_.part.is_last) {
         HOKKU_CHECK(issue_head(step, step.trace->row, 1));
     }
     return launcher_.finish();

@@ -55,8 +55,9 @@ class WeightPlanner {
             plan_.weights.layers.push_back(std::move(layer));
         }
         plan_.weights.final_norm = place_norm(weights_.final_norm);
-        const std::array<WeightMatrix, 1> head = {weights_.head};
-        HOKKU_TRY(plan_.weights.head, place_matrix(head, place_vector(weights_.head_bias)));
+        if (spec_.part.is_last) {
+            HOKKU_TRY(plan_.weights.head, place_one(weights_.head, weights_.head_bias));
+        }
         plan_.weights.bytes = layout_.used_bytes();
         return std::move(plan_);
     }

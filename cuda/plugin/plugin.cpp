@@ -23,7 +23,7 @@ namespace hokku {
 struct PluginModel {
     std::vector<std::unique_ptr<cuda::Gpu>> gpus;  ///< One for each rank.
     std::unique_ptr<Model> model;
-    std::unique_ptr<Model> part;         ///< The layers that are on the device.
+    std::unique_ptr<Model> part;         ///< The layers that are on the devices.
     std::vector<cuda::GpuShard> shards;  ///< Of these, where there are several ranks.
     std::unique_ptr<Backend> backend;
     cuda::CudaBackend* single = nullptr;  ///< The backend where there is one rank.
@@ -198,18 +198,19 @@ void close_model(PluginModel* model) {
     delete model;
 }
 
-Result<Model> layers_from(const Model& model, uint32_t first_layer) {
+Result<Model> layers_of(const Model& model, uint32_t begin, uint32_t end) {
     const uint32_t num_layers = model.spec().num_layers;
-    if (first_layer < num_layers) return model.layers(first_layer, num_layers);
-    return Error{ErrorCode::bad_argument, "there is no such layer", std::to_string(first_layer),
-                 "below " + std::to_string(num_layers)};
+    if (begin < end && end <= num_layers) return model.layers(begin, end);
+    return Error{ErrorCode::bad_argument, "there are no such layers",
+                 std::to_string(begin) + " to " + std::to_string(end),
+                 "of " + std::to_string(num_layers)};
 }
 
 /// What NCCL takes of each device.
 constexpr uint64_t kNcclBytes = uint64_t{256} << 20;
 
-Result<CudaPlan> plan_part(PluginModel& model, KvType kv_type, uint32_t first_layer) {
-    HOKKU_TRY(const Model part, layers_from(*model.model, first_layer));
+Result<CudaPlan> plan_part(PluginModel& model, KvType kv_type, uint32_t begin, uint32_t end) {
+    HOKKU_TRY(const Model part, layers_of(*model.model, begin, end));
     const CudaOptions own = options_for(part);
     const auto plan_of = [&](const Gpu& gpu, const Model& own_model) {
         return plan_cuda(gpu, own_model, kv_type,
@@ -230,19 +231,18 @@ Result<CudaPlan> plan_part(PluginModel& model, KvType kv_type, uint32_t first_la
     return all;
 }
 
-int32_t plan(PluginModel* model, uint32_t kv_type, uint32_t first_layer, PluginPlan* out,
-             PluginError* error) {
-    const auto plan = plan_part(*model, static_cast<KvType>(kv_type), first_layer);
+int32_t plan(PluginModel* model, uint32_t kv_type, uint32_t first_layer, uint32_t end_layer,
+             PluginPlan* out, PluginError* error) {
+    const auto plan = plan_part(*model, static_cast<KvType>(kv_type), first_layer, end_layer);
     if (!plan.ok()) return answer(plan.error(), error);
     *out = {plan->free_bytes, plan->total_bytes, plan->weight_bytes, plan->fixed_bytes,
             plan->kv_block_bytes};
     return 0;
 }
 
-Result<void> start_part(PluginModel& model, const BackendOptions& options, uint32_t first_layer,
+/// Brings model.part to its devices.
+Result<void> start_part(PluginModel& model, const BackendOptions& options,
                         const std::function<Result<void>(double)>& report) {
-    HOKKU_TRY(Model part, layers_from(*model.model, first_layer));
-    model.part = std::make_unique<Model>(std::move(part));
     const CudaOptions own = options_for(*model.part);
     if (model.gpus.size() == 1) {
         HOKKU_TRY(auto backend,
@@ -271,7 +271,10 @@ int32_t start(PluginModel* model, const PluginOptions* options, void* context,
         if (report == nullptr || report(context, share) == 0) return {};
         return Error{ErrorCode::cancelled, "the load was cancelled", "", ""};
     };
-    return answer(start_part(*model, wanted, options->first_layer, on_share), error);
+    auto part = layers_of(*model->model, options->first_layer, options->end_layer);
+    if (!part.ok()) return answer(std::move(part).error(), error);
+    model->part = std::make_unique<Model>(std::move(part).value());
+    return answer(start_part(*model, wanted, on_share), error);
 }
 
 int32_t run(PluginModel* model, const PluginStep* step, const float** logits, PluginError* error) {

@@ -118,6 +118,9 @@ Result<std::unique_ptr<RanksBackend>> RanksBackend::create(
     std::span<const Gpu* const> gpus, const Model& model, std::span<const GpuShard> shards,
     const BackendOptions& options, const NcclApi& nccl, const CudaOptions& own,
     const std::function<Result<void>(double)>& report) {
+    if (!model.spec().part.is_last) {
+        return Error{ErrorCode::unsupported, "ranks have the last layers of a model", "GPUs", ""};
+    }
     std::unique_ptr<RanksBackend> out(new RanksBackend(model, shards, options));
     out->gpus_.assign(gpus.begin(), gpus.end());
     HOKKU_TRY(auto ends, GpuCommunicator::create(nccl, gpus, own.all_reduce, model.spec().dim));

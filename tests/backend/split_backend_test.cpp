@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model on two backends, both of the CPU, against the same model on one: bit by bit the same
-// logits, text, traces, blocks and errors.
+// A model on two backends and more, all of the CPU, against the same model on one: bit by bit the
+// same logits, text, traces, blocks and errors.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -20,18 +20,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-ModelRunner::MakeBackend split_after(uint32_t num_front) {
-    return [num_front](const Model& model,
-                       const BackendOptions& options) -> Result<std::unique_ptr<Backend>> {
-        const uint32_t num_layers = model.spec().num_layers;
-        const auto part = [&](uint32_t begin, uint32_t end) -> Result<ModelPart> {
-            auto layers = std::make_unique<const Model>(model.layers(begin, end));
-            HOKKU_TRY(auto backend, make_cpu_backend(*layers, options));
-            return ModelPart{std::move(layers), std::move(backend)};
-        };
-        HOKKU_TRY(ModelPart front, part(0, num_front));
-        HOKKU_TRY(ModelPart back, part(num_front, num_layers));
-        return make_split_backend(std::move(front), std::move(back), num_front, num_layers);
+/// A part ends behind so many layers each, the last one with the model.
+ModelRunner::MakeBackend split_after(std::vector<uint32_t> cuts, bool has_rest = true) {
+    return [cuts, has_rest](const Model& model,
+                            const BackendOptions& options) -> Result<std::unique_ptr<Backend>> {
+        std::vector<uint32_t> ends = cuts;
+        ends.push_back(model.spec().num_layers);
+        std::vector<ModelPart> parts;
+        uint32_t begin = 0;
+        for (const uint32_t end : ends) {
+            ModelPart part;
+            part.model = std::make_unique<const Model>(model.layers(begin, end));
+            HOKKU_TRY(part.backend, make_cpu_backend(*part.model, options));
+            part.num_layers = end - begin;
+            part.is_rest = has_rest && begin == 0;
+            parts.push_back(std::move(part));
+            begin = end;
+        }
+        return make_split_backend(std::move(parts));
     };
 }
 
@@ -50,7 +56,13 @@ void check_split(const fs::path& path, const ModelRunner::Options& options) {
     const auto expected_decoded = value_of(whole->evaluate(tokens, 1));
     for (uint32_t num_front = 1; num_front < num_layers; ++num_front) {
         INFO(num_front << " layers in front");
-        const auto split = value_of(ModelRunner::open(path, options, split_after(num_front)));
+        std::vector<uint32_t> cuts = {num_front};
+        // The last time every layer is a part.
+        if (num_front + 1 == num_layers) {
+            cuts.clear();
+            for (uint32_t layer = 1; layer < num_layers; ++layer) cuts.push_back(layer);
+        }
+        const auto split = value_of(ModelRunner::open(path, options, split_after(cuts)));
         CHECK((value_of(split->evaluate(tokens, 64)) == expected));
         CHECK((value_of(split->evaluate(tokens, 1)) == expected_decoded));
         CHECK((value_of(split->evaluate(tokens, 3)).size() == expected.size()));
@@ -95,7 +107,7 @@ TEST_CASE("Split model: architectures of the reference", "[backend]") {
     }
 }
 
-TEST_CASE("Split model: a trace has the layers of both, in order", "[backend][quick]") {
+TEST_CASE("Split model: a trace has the layers of all parts, in order", "[backend][quick]") {
     const FourLayers model;
     const auto traced = [](ModelRunner& runner) {
         std::vector<std::pair<std::string, std::vector<float>>> seen;
@@ -108,7 +120,7 @@ TEST_CASE("Split model: a trace has the layers of both, in order", "[backend][qu
         return seen;
     };
     const auto whole = value_of(ModelRunner::open(model.path, {}));
-    const auto split = value_of(ModelRunner::open(model.path, {}, split_after(3)));
+    const auto split = value_of(ModelRunner::open(model.path, {}, split_after({1, 3})));
     const auto expected = traced(*whole), seen = traced(*split);
     REQUIRE(expected.size() > 20);
     CHECK((seen == expected));
@@ -119,7 +131,7 @@ TEST_CASE("Split model: blocks are read, written, copied and grown on both sides
     const FourLayers model;
     const ModelRunner::Options options{.context_tokens = 192, .kv_type = KvType::f16};
     const auto whole = value_of(ModelRunner::open(model.path, options));
-    const auto split = value_of(ModelRunner::open(model.path, options, split_after(1)));
+    const auto split = value_of(ModelRunner::open(model.path, options, split_after({1, 2})));
     const std::vector<int32_t> tokens = counted(70);
     value_of(whole->append(tokens));
     value_of(split->append(tokens));
@@ -152,25 +164,33 @@ TEST_CASE("Split model: what it runs on is said, and what both take is added up"
           "[backend][quick]") {
     const FourLayers model;
     const auto whole = value_of(ModelRunner::open(model.path, {.num_threads = 1}));
-    const auto split = value_of(ModelRunner::open(model.path, {.num_threads = 1}, split_after(1)));
+    const auto split =
+        value_of(ModelRunner::open(model.path, {.num_threads = 1}, split_after({1})));
     const BackendInfo &a = whole->backend().info(), &b = split->backend().info();
     CHECK(b.device ==
           "CPU reference, 1 thread, 3 of 4 layers; the others on CPU reference, 1 "
           "thread");
-    CHECK(b.kernels == "reference; reference");
+    CHECK(b.kernels == "reference");
+    const auto three =
+        value_of(ModelRunner::open(model.path, {.num_threads = 1}, split_after({1, 3}, false)));
+    CHECK(three->backend().info().device ==
+          "CPU reference, 1 thread, 1 layer; CPU reference, 1 thread, 2 layers; CPU reference, 1 "
+          "thread, 1 layer");
+    CHECK(three->backend().info().kv_bytes == a.kv_bytes);
+    CHECK(three->backend().info().rank_weight_bytes == a.rank_weight_bytes);
     CHECK(b.kv_bytes == a.kv_bytes);
     CHECK(b.bytes_per_token == a.bytes_per_token);
     CHECK(b.rank_weight_bytes == a.rank_weight_bytes);
 }
 
-TEST_CASE("Split model: what is not finite is found in the layer of either side, stops are heard",
+TEST_CASE("Split model: what is not finite is found in the layer of any part, stops are heard",
           "[backend][quick]") {
     const FourLayers model;
     for (const uint32_t layer : {0u, 1u, 3u}) {
         INFO("layer " << layer);
         const std::string name = "blk." + std::to_string(layer) + ".ffn_down.weight";
         const DamagedModel damaged(model.path, name);
-        const auto split = value_of(ModelRunner::open(damaged.path(), {}, split_after(2)));
+        const auto split = value_of(ModelRunner::open(damaged.path(), {}, split_after({1, 2})));
         for (const int32_t count : {3, 9}) {
             split->reset();
             const auto result = split->append(counted(count));
@@ -179,7 +199,7 @@ TEST_CASE("Split model: what is not finite is found in the layer of either side,
             CHECK(result.error().where == "first in layer " + std::to_string(layer));
         }
     }
-    const auto split = value_of(ModelRunner::open(model.path, {}, split_after(2)));
+    const auto split = value_of(ModelRunner::open(model.path, {}, split_after({2})));
     std::stop_source stop;
     stop.request_stop();
     const std::vector<int32_t> tokens = counted(3);

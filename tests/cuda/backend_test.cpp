@@ -305,11 +305,21 @@ TEST_CASE("CUDA backend: a model cut behind any layer writes the text of the who
     const auto cpu = open_or_fail(path, options);
     const std::vector<int32_t> tokens = counted(21);
     const auto expected = value_of(cpu->evaluate(tokens, 64));
-    for (uint32_t num_front = 1; num_front < 4; ++num_front) {
-        INFO(num_front << " layers in front");
-        const auto split = value_of(open_split(path, num_front, options));
-        CHECK(split->backend().info().device.find(fmt::format(", {} of 4 layers; the others on CPU",
-                                                              4 - num_front)) != std::string::npos);
+    struct Cut {
+        uint32_t num_front;
+        std::vector<uint32_t> cuts;
+        const char* device;
+    };
+    const Cut all[] = {{1, {}, ", 3 of 4 layers; the others on CPU"},
+                       {2, {}, ", 2 of 4 layers; the others on CPU"},
+                       {3, {}, ", 1 of 4 layers; the others on CPU"},
+                       {0, {1}, ", 3 layers"},
+                       {0, {1, 3}, ", 2 layers; GPU "},
+                       {1, {3}, ", 2 of 4 layers; GPU "}};
+    for (const Cut& cut : all) {
+        INFO(cut.num_front << " layers in front" << cut.device);
+        const auto split = value_of(open_split(path, cut.num_front, options, cut.cuts));
+        CHECK(split->backend().info().device.find(cut.device) != std::string::npos);
         CHECK(relative_error(value_of(split->evaluate(tokens, 64)), expected) < 2e-4);
         CHECK(relative_error(value_of(split->evaluate(tokens, 3)), expected) < 2e-4);
         CHECK(value_of(split->greedy(tokens, 6)) == value_of(cpu->greedy(tokens, 6)));

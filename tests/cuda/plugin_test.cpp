@@ -144,7 +144,7 @@ class LargeFile {
         FakeDriver::reset();
         const GgufFile file = value_of(GgufFile::open(path_));
         const auto model = value_of(GpuModel::open(*value_of(find_emulated_plugin()), 0, file));
-        const GpuPlan plan = value_of(model->plan(KvType::f32, first_layer));
+        const GpuPlan plan = value_of(model->plan(KvType::f32, first_layer, 4));
         const uint64_t bytes = plan.weight_bytes + plan.fixed_bytes + 3 * plan.kv_block_bytes;
         return bytes / 19 * 20 + (uint64_t{1} << 20);
     }

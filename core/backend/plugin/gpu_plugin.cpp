@@ -14,6 +14,7 @@
 #include "base/path_text.h"
 #include "base/shared_library.h"
 #include "base/try.h"
+#include "model/model_spec.h"
 
 namespace hokku {
 
@@ -118,10 +119,10 @@ GpuModel::~GpuModel() {
     plugin_.close_model(model_);
 }
 
-Result<GpuPlan> GpuModel::plan(KvType kv_type, uint32_t first_layer) {
+Result<GpuPlan> GpuModel::plan(KvType kv_type, uint32_t begin, uint32_t end) {
     PluginPlan plan = {};
     PluginError error = {};
-    if (plugin_.plan(model_, static_cast<uint32_t>(kv_type), first_layer, &plan, &error) != 0)
+    if (plugin_.plan(model_, static_cast<uint32_t>(kv_type), begin, end, &plan, &error) != 0)
         return error_of(error);
     return GpuPlan{plan.free_bytes, plan.total_bytes, plan.weight_bytes, plan.fixed_bytes,
                    plan.kv_block_bytes};
@@ -132,11 +133,12 @@ Result<GpuPlan> GpuModel::plan(KvType kv_type, uint32_t first_layer) {
 /// Passes every call on.
 class GpuBackend final : public Backend {
   public:
-    GpuBackend(std::unique_ptr<GpuModel> model, uint32_t num_vocab)
+    GpuBackend(std::unique_ptr<GpuModel> model, const ModelSpec& part)
         : owner_(std::move(model)),
           plugin_(owner_->plugin_),
           model_(owner_->model_),
-          num_vocab_(num_vocab) {
+          is_last_(part.part.is_last),
+          row_values_(is_last_ ? part.num_vocab : part.dim) {
         read_info();
     }
 
@@ -170,7 +172,8 @@ class GpuBackend final : public Backend {
         const float* logits = nullptr;
         PluginError error = {};
         if (plugin_.run(model_, &own, &logits, &error) != 0) return error_of(error);
-        return std::span<const float>(logits, step.logit_rows.size() * num_vocab_);
+        const size_t num_rows = is_last_ ? step.logit_rows.size() : step.tokens.size();
+        return std::span<const float>(logits, num_rows * row_values_);
     }
     void copy_block(uint32_t from, uint32_t to) override { plugin_.copy_block(model_, from, to); }
     [[nodiscard]] uint64_t kv_block_bytes() const override {
@@ -210,17 +213,20 @@ class GpuBackend final : public Backend {
     std::unique_ptr<GpuModel> owner_;
     const PluginTable& plugin_;
     PluginModel* model_;
-    uint32_t num_vocab_;
+    bool is_last_;
+    size_t row_values_;
     BackendInfo info_;
     std::vector<PluginSequence> sequences_;
 };
 
 Result<std::unique_ptr<Backend>> GpuModel::start(
-    std::unique_ptr<GpuModel> model, uint32_t num_vocab, uint32_t first_layer,
-    const BackendOptions& options, const std::function<Result<void>(double)>& report) {
+    std::unique_ptr<GpuModel> model, const ModelSpec& part, const BackendOptions& options,
+    const std::function<Result<void>(double)>& report) {
+    const uint32_t first = part.part.first_layer;
     const PluginOptions own = {options.num_kv_blocks,   static_cast<uint32_t>(options.kv_type),
                                options.max_step_tokens, options.max_step_logits,
-                               options.context_tokens,  first_layer};
+                               options.context_tokens,  first,
+                               first + part.num_layers};
     struct Report {
         const std::function<Result<void>(double)>& report;
         Result<void> result;
@@ -235,7 +241,7 @@ Result<std::unique_ptr<Backend>> GpuModel::start(
         if (!state.result.ok()) return std::move(state.result).error();
         return error_of(error);
     }
-    return std::unique_ptr<Backend>(std::make_unique<GpuBackend>(std::move(model), num_vocab));
+    return std::unique_ptr<Backend>(std::make_unique<GpuBackend>(std::move(model), part));
 }
 
 }  // namespace hokku

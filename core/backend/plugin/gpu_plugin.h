@@ -31,7 +31,8 @@ struct GpuPlan {
     uint64_t weight_bytes = 0, fixed_bytes = 0, kv_block_bytes = 0;
 };
 
-/// A model that was checked for a device. Errors come from the plug-in.
+/// A model that was checked for a device, which may take some of its layers. Errors come from the
+/// plug-in.
 ///
 /// Threads: one at a time.
 class GpuModel {
@@ -43,13 +44,13 @@ class GpuModel {
     GpuModel& operator=(const GpuModel&) = delete;
     ~GpuModel();
 
-    /// Of the layers from first_layer on.
-    Result<GpuPlan> plan(KvType kv_type, uint32_t first_layer = 0);
-    /// Brings them to the device; the backend owns it from then on. `report` gets the share that is
-    /// done; its error ends the way.
+    /// Of the layers [begin, end).
+    Result<GpuPlan> plan(KvType kv_type, uint32_t begin, uint32_t end);
+    /// Brings those that `part` has to the device; the backend owns the model from then on.
+    /// `report` gets the share that is done; its error ends the way.
     static Result<std::unique_ptr<Backend>> start(
-        std::unique_ptr<GpuModel> model, uint32_t num_vocab, uint32_t first_layer,
-        const BackendOptions& options, const std::function<Result<void>(double)>& report);
+        std::unique_ptr<GpuModel> model, const ModelSpec& part, const BackendOptions& options,
+        const std::function<Result<void>(double)>& report);
 
   private:
     friend class GpuBackend;

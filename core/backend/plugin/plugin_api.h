@@ -10,7 +10,7 @@
 namespace hokku {
 
 /// Grows with every change of anything here; both sides must have the same.
-inline constexpr uint32_t kPluginVersion = 3;
+inline constexpr uint32_t kPluginVersion = 4;
 
 /// Name of the one function that a plug-in exports: PluginEntry.
 inline constexpr char kPluginEntryName[] = "hokku_plugin_entry";
@@ -43,10 +43,11 @@ struct PluginPlan {
     uint64_t weight_bytes, fixed_bytes, kv_block_bytes;
 };
 
-/// As BackendOptions. The layers before first_layer are not the plug-in's affair.
+/// As BackendOptions. The layers from end_layer on and those before first_layer are not the
+/// plug-in's affair.
 struct PluginOptions {
     uint32_t num_kv_blocks, kv_type, max_step_tokens, max_step_logits, context_tokens;
-    uint32_t first_layer;
+    uint32_t first_layer, end_layer;
 };
 
 struct PluginSequence {
@@ -92,12 +93,13 @@ struct PluginTable {
     int32_t (*open_model)(uint32_t device, uint32_t num_ranks, const PluginFile* files,
                           uint32_t num_files, PluginModel** model, PluginError* error);
     void (*close_model)(PluginModel* model);
-    int32_t (*plan)(PluginModel* model, uint32_t kv_type, uint32_t first_layer, PluginPlan* plan,
-                    PluginError* error);
+    int32_t (*plan)(PluginModel* model, uint32_t kv_type, uint32_t first_layer, uint32_t end_layer,
+                    PluginPlan* plan, PluginError* error);
     /// Brings it to the device. `report` gets shares from 0 to 1 and ends it by anything but 0.
     int32_t (*start)(PluginModel* model, const PluginOptions* options, void* context,
                      int32_t (*report)(void* context, double share), PluginError* error);
     // The rest needs a start that went well.
+    /// Without the last layers `logits` are the residual stream of all rows.
     int32_t (*run)(PluginModel* model, const PluginStep* step, const float** logits,
                    PluginError* error);
     void (*copy_block)(PluginModel* model, uint32_t from, uint32_t to);

@@ -37,10 +37,12 @@ struct LoadOptions {
     /// Tensor parallel: the model is split over this many ranks, which compute each layer together:
     /// on the CPU they share the threads, at least one each; on GPUs each rank has one.
     uint32_t num_ranks = 1;
-    /// "auto": a GPU where a plug-in, a driver and a device are there and the model fits, else the
-    /// CPU; "cpu"; "cuda" or "cuda:N": that GPU, with ranks those from it on, or an error.
+    /// "auto": a GPU where a plug-in, a driver and a device are there and the model fits, with
+    /// further ones where it does not fit alone, else the CPU; "cpu"; "cuda" or "cuda:N": that GPU,
+    /// with ranks those from it on, or an error; "cuda:N,M": the layers go over these GPUs in this
+    /// order, as many to each as it has room for.
     std::string device = "auto";
-    /// Layers on the GPU, the last ones; the others run on the CPU. Absent: as many as fit. 0:
+    /// Layers on the GPUs, the last ones; the others run on the CPU. Absent: as many as fit. 0:
     /// none.
     std::optional<uint32_t> gpu_layers = std::nullopt;
     bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
@@ -65,8 +67,8 @@ struct ModelInfo {
     KvType kv_type = KvType::f32;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
     uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token.
-    /// "CPU avx512, 2 threads", "GPU NVIDIA H200", "GPU NVIDIA H200, 24 of 32 layers; the others on
-    /// CPU avx512, 2 threads".
+    /// "CPU avx512, 2 threads", "GPU NVIDIA H200", "GPU NVIDIA H200, 20 layers; GPU NVIDIA L4, 12
+    /// layers", "GPU NVIDIA H200, 24 of 32 layers; the others on CPU avx512, 2 threads".
     std::string device;
     std::string device_note;   ///< Why it is not a GPU; empty where it is one or none was wanted.
     std::string kernels;       ///< "reference", "avx2", "avxvnni", "avx512", "neon", "cuda sm_90".

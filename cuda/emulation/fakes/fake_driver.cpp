@@ -47,6 +47,12 @@ uint64_t used_bytes(const FakeState& state, int32_t device) {
     return used;
 }
 
+uint64_t memory_of(const FakeState& state, int32_t device) {
+    const auto& known = state.options.memory_of_devices;
+    const auto index = static_cast<size_t>(device);
+    return index < known.size() ? known[index] : state.options.memory_bytes;
+}
+
 bool is_valid_device(const FakeState& state, int32_t device) {
     return device >= 0 && device < state.options.num_devices;
 }
@@ -75,6 +81,8 @@ FakeCall::FakeCall(const char* name, Needs needs) : state_(fake_state()), lock_(
         failure_ = DriverResult::invalid_context;
     } else if (needs == Needs::context && state_.sticky != DriverResult::success) {
         failure_ = state_.sticky;
+    } else if (needs == Needs::context && state_.lost_devices.contains(fake_current_device())) {
+        failure_ = DriverResult::unknown;
     }
 }
 
@@ -111,6 +119,7 @@ void FakeDriver::reset(const FakeDriverOptions& options) {
     state.counts = {};
     state.is_initialized = false;
     state.sticky = DriverResult::success;
+    state.lost_devices.clear();
     state.fail_number = 0;
     state.failed_call.clear();
     state.last_error.clear();
@@ -148,8 +157,19 @@ void FakeDriver::lose_devices() {
     fake_state().sticky = DriverResult::unknown;
 }
 
+void FakeDriver::lose_device(int32_t device) {
+    fake_state().lost_devices.insert(device);
+}
+
 void FakeDriver::leave_free(uint64_t bytes) {
-    fake_state().options.memory_bytes = fake_state().counts.live_bytes + bytes;
+    FakeState& state = fake_state();
+    state.options.memory_of_devices.clear();
+    for (int32_t device = 0; device < state.options.num_devices; ++device)
+        state.options.memory_of_devices.push_back(used_bytes(device) + bytes);
+}
+
+uint64_t FakeDriver::used_bytes(int32_t device) {
+    return emulation::used_bytes(fake_state(), device);
 }
 
 std::string FakeDriver::last_error() {
@@ -225,9 +245,9 @@ DriverResult device_name(char* name, int32_t bytes, DeviceOrdinal device) {
     return DriverResult::success;
 }
 
-DriverResult device_memory(size_t* bytes, DeviceOrdinal) {
+DriverResult device_memory(size_t* bytes, DeviceOrdinal device) {
     HOKKU_FAKE_CALL("cuDeviceTotalMem_v2", init)
-    *bytes = call.state().options.memory_bytes;
+    *bytes = memory_of(call.state(), device);
     return DriverResult::success;
 }
 
@@ -294,6 +314,7 @@ DriverResult context_reset(DeviceOrdinal device) {
     HOKKU_FAKE_CALL("cuDevicePrimaryCtxReset_v2", init)
     FakeState& state = call.state();
     state.sticky = DriverResult::success;
+    state.lost_devices.erase(device);
     state.default_streams.erase(device);
     for (const auto& stream : all_streams(state)) {
         if (stream->device == device) end_worker(state, *stream);
@@ -324,7 +345,7 @@ DriverResult enable_peer_access(ContextHandle, uint32_t) {
 
 DriverResult memory_info(size_t* free, size_t* total) {
     HOKKU_FAKE_CALL("cuMemGetInfo_v2", context)
-    *total = call.state().options.memory_bytes;
+    *total = memory_of(call.state(), call.device());
     *free = *total - used_bytes(call.state(), call.device());
     return DriverResult::success;
 }
@@ -334,7 +355,7 @@ DriverResult memory_alloc(DevicePointer* pointer, size_t bytes) {
     FakeState& state = call.state();
     if (bytes == 0) return DriverResult::invalid_value;
     if (is_capturing(state, call.device())) return DriverResult::stream_capture_unsupported;
-    if (used_bytes(state, call.device()) + bytes > state.options.memory_bytes) {
+    if (used_bytes(state, call.device()) + bytes > memory_of(state, call.device())) {
         return DriverResult::out_of_memory;
     }
     const FakeAllocation allocation = allocate(bytes, call.device(), false);

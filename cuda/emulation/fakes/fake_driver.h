@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "driver/driver_api.h"
 #include "emulation/launch.h"
@@ -17,7 +18,8 @@ struct FakeDriverOptions {
     int32_t driver_version = 13000;
     int32_t compute_major = 9, compute_minor = 0;
     int32_t num_multiprocessors = 4;
-    uint64_t memory_bytes = uint64_t{1} << 30;  ///< Of each device.
+    uint64_t memory_bytes = uint64_t{1} << 30;     ///< Of each device, but for ...
+    std::vector<uint64_t> memory_of_devices = {};  ///< ... the first ones, if any are here.
     bool has_peer_access = true;
     Schedule schedule = {};
 };
@@ -49,8 +51,12 @@ class FakeDriver {
     static std::string failed_call();
     /// Every call on devices fails from now on, until their contexts are reset.
     static void lose_devices();
-    /// Others take all memory of the current device but so much.
+    /// The same of one of them.
+    static void lose_device(int32_t device);
+    /// Others take all memory of every device but so much.
     static void leave_free(uint64_t bytes);
+    /// Bytes that are allocated on a device.
+    static uint64_t used_bytes(int32_t device);
     /// Why a launch failed: what the emulator found.
     static std::string last_error();
 };

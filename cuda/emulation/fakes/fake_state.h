@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -81,6 +82,7 @@ struct FakeState {
     FakeDriverCounts counts;
     bool is_initialized = false;
     DriverResult sticky = DriverResult::success;
+    std::set<int32_t> lost_devices;
     uint64_t fail_number = 0;
     DriverResult fail_result = DriverResult::success;
     std::string failed_call, last_error;

@@ -95,17 +95,32 @@ Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& pa
 
 Result<std::unique_ptr<ModelRunner>> open_split(const std::filesystem::path& path,
                                                 uint32_t num_cpu_layers,
-                                                const ModelRunner::Options& options) {
-    const auto make = [num_cpu_layers](
+                                                const ModelRunner::Options& options,
+                                                const std::vector<uint32_t>& cuts) {
+    const auto make = [num_cpu_layers, cuts](
                           const Model& model,
                           const BackendOptions& wanted) -> Result<std::unique_ptr<Backend>> {
-        const uint32_t num_layers = model.spec().num_layers;
-        ModelPart front, back;
-        front.model = std::make_unique<const Model>(model.layers(0, num_cpu_layers));
-        back.model = std::make_unique<const Model>(model.layers(num_cpu_layers, num_layers));
-        HOKKU_TRY(front.backend, make_cpu_backend(*front.model, wanted));
-        HOKKU_TRY(back.backend, make_cuda_backend(*back.model, wanted, {.blas = test_blas()}));
-        return make_split_backend(std::move(front), std::move(back), num_cpu_layers, num_layers);
+        std::vector<uint32_t> ends;
+        if (num_cpu_layers > 0) ends.push_back(num_cpu_layers);
+        ends.insert(ends.end(), cuts.begin(), cuts.end());
+        ends.push_back(model.spec().num_layers);
+        std::vector<ModelPart> parts;
+        uint32_t begin = 0;
+        for (const uint32_t end : ends) {
+            ModelPart part;
+            part.model = std::make_unique<const Model>(model.layers(begin, end));
+            part.num_layers = end - begin;
+            part.is_rest = end == num_cpu_layers;
+            if (part.is_rest) {
+                HOKKU_TRY(part.backend, make_cpu_backend(*part.model, wanted));
+            } else {
+                HOKKU_TRY(part.backend,
+                          make_cuda_backend(*part.model, wanted, {.blas = test_blas()}));
+            }
+            parts.push_back(std::move(part));
+            begin = end;
+        }
+        return make_split_backend(std::move(parts));
     };
     return ModelRunner::open(path, options, make);
 }

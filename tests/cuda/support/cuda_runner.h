@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "emulation/fakes/fake_driver.h"
 #include "plugin/cuda_backend.h"
@@ -24,9 +25,10 @@ Result<std::unique_ptr<ModelRunner>> open_on_gpu(const std::filesystem::path& pa
                                                  const cuda::CudaOptions& own = {
                                                      .blas = test_blas()});
 
-/// The same with the first layers on the CPU.
+/// The same with the first layers on the CPU. Behind `cuts` layers the device has another backend.
 Result<std::unique_ptr<ModelRunner>> open_split(const std::filesystem::path& path,
                                                 uint32_t num_cpu_layers,
-                                                const ModelRunner::Options& options = {});
+                                                const ModelRunner::Options& options = {},
+                                                const std::vector<uint32_t>& cuts = {});
 
 }  // namespace hokku::testing
