@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "draft_timing.h"
 #include "model_options.h"
 
 namespace hokku::cli {
@@ -26,6 +27,7 @@ struct BenchResult {
     double prefill_tok_s = 0, decode_tok_s = 0;  ///< Medians over the repetitions.
     double batched_tok_s = 0;                    ///< Of all sequences together.
     double peak_memory_mb = 0, read_bandwidth_gb_s = 0;
+    std::optional<DraftTiming> draft;
 
     /// Time of a step with all sequences by that of a step with one.
     [[nodiscard]] double step_ratio(uint32_t sequences) const {
@@ -46,14 +48,9 @@ std::vector<TokenId> fixed_ids(uint32_t count, uint64_t multiplier, uint32_t num
     return ids;
 }
 
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    const size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-Result<BenchResult> measure(Engine& engine, const ModelInfo& info, const BenchOptions& options) {
+Result<BenchResult> measure(LoadedModel& loaded, const BenchOptions& options) {
+    Engine& engine = *loaded.engine;
+    const ModelInfo& info = loaded.info;
     TimingRequest request{.prompt = fixed_ids(options.prompt_tokens, 7919, info.num_vocab),
                           .decode = fixed_ids(options.decode_tokens, 104729, info.num_vocab)};
     BenchResult result;
@@ -78,6 +75,10 @@ Result<BenchResult> measure(Engine& engine, const ModelInfo& info, const BenchOp
     Result<double> bandwidth = engine.measure_read_bandwidth();
     if (!bandwidth) return bandwidth.error();
     result.read_bandwidth_gb_s = *bandwidth;
+    if (info.draft_model.empty()) return result;
+    Result<DraftTiming> draft = time_draft(loaded, options.decode_tokens, options.repetitions);
+    if (!draft) return draft.error();
+    result.draft = *draft;
     return result;
 }
 
@@ -90,8 +91,10 @@ uint32_t least_context(const BenchOptions& options) {
 uint32_t roomy_context(const BenchOptions& options) {
     // Each further sequence needs a copy of the prompt's last block.
     constexpr uint32_t kBlockTokens = 64;
-    return least_context(options) +
-           (options.sequences - 1) * (options.decode_tokens + 2 * kBlockTokens);
+    const uint32_t fixed = least_context(options) +
+                           (options.sequences - 1) * (options.decode_tokens + 2 * kBlockTokens);
+    if (options.model.draft_model.empty()) return fixed;
+    return std::max(fixed, kDraftPromptTokens + options.decode_tokens);
 }
 
 Error too_long(const BenchOptions& options, uint32_t context_tokens) {
@@ -136,6 +139,13 @@ void show_json(const BenchOptions& options, const ModelInfo& info, const BenchRe
         line["batched_decode_tok_s"] = measured.batched_tok_s;
         line["batched_step_ratio"] = measured.step_ratio(options.sequences);
     }
+    if (measured.draft) {
+        line["draft_model"] = info.draft_model;
+        line["text_decode_tok_s"] = measured.draft->plain_tok_s;
+        line["drafted_decode_tok_s"] = measured.draft->drafted_tok_s;
+        line["guessed_tokens"] = measured.draft->guessed_tokens;
+        line["right_guesses"] = measured.draft->right_guesses;
+    }
     write_json_line(line);
 }
 
@@ -171,6 +181,14 @@ void show_rows(const BenchOptions& options, const ModelInfo& info, const BenchRe
         write_row("  together   %8.2f tok/s (%u sequences; a step takes %.2f times as long)\n",
                   measured.batched_tok_s, options.sequences,
                   measured.step_ratio(options.sequences));
+    if (!measured.draft) return;
+    const DraftTiming& draft = *measured.draft;
+    const double gain = draft.plain_tok_s > 0 ? draft.drafted_tok_s / draft.plain_tok_s : 0;
+    write_result("  what the model says itself, greedily (" +
+                 counted(options.decode_tokens, "token") + "):\n");
+    write_row("  no draft   %8.2f tok/s\n", draft.plain_tok_s);
+    write_row("  draft      %8.2f tok/s, %.2f times as many (%.0f of %.0f guesses were right)\n",
+              draft.drafted_tok_s, gain, draft.right_guesses, draft.guessed_tokens);
 }
 
 int bench(BenchOptions options) {
@@ -184,8 +202,8 @@ int bench(BenchOptions options) {
     if (!loaded) return fail(loaded.error());
     const ModelInfo& info = loaded->info;
     if (info.context_tokens < least) return fail_arguments(too_long(options, info.context_tokens));
-    Result<BenchResult> measured = measure(*loaded->engine, info, options);
-    if (!measured) return fail(measured.error());
+    Result<BenchResult> measured = measure(*loaded, options);
+    if (!measured) return fail_arguments(measured.error());
     if (options.json) {
         show_json(options, info, *measured);
     } else {
@@ -220,8 +238,14 @@ void add_bench(CLI::App& app, Action& chosen) {
         ->type_name("N")
         ->capture_default_str()
         ->transform(is_whole(1, 32));
+    add_draft_options(command, options->model);
     command->add_flag("--json", options->json, "Print one JSON object");
-    command->callback([&chosen, options] { chosen = [options] { return bench(*options); }; });
+    command->callback([&chosen, options] {
+        // The first token is drawn from the prompt's logits, so that one alone takes no step.
+        if (!options->model.draft_model.empty() && options->decode_tokens < 2)
+            throw CLI::ValidationError("--draft-model needs at least --decode 2");
+        chosen = [options] { return bench(*options); };
+    });
 }
 
 }  // namespace hokku::cli

@@ -154,6 +154,41 @@ TEST_CASE("hokku bench: several sequences decode together", "[cli][quick]") {
     CHECK(result["batched_step_ratio"].get<double>() == Approx(3 * one / all));
 }
 
+TEST_CASE("hokku bench: a draft model is timed on what the model says itself", "[cli][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    const std::string model = (folder / "tiny.gguf").string();
+    const auto bench = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"bench", "-m", model, "-p", "8", "-r", "1"});
+        return run_hokku(more);
+    };
+    const HokkuRun run = bench({"-n", "24", "--draft-model", model, "--draft-max", "3", "--json"});
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    const json result = json::parse(run.out);
+    CHECK(result["draft_model"].get<std::string>().size() > 0);
+    CHECK(result["text_decode_tok_s"].get<double>() > 0);
+    CHECK(result["drafted_decode_tok_s"].get<double>() > 0);
+    CHECK(result["decode_tok_s"].get<double>() > 0);
+    // The model guesses for itself, so that what it guesses is right.
+    CHECK(result["guessed_tokens"] == result["right_guesses"]);
+
+    const json plain = json::parse(bench({"-n", "4", "--json"}).out);
+    for (const char* key : {"draft_model", "text_decode_tok_s", "guessed_tokens"})
+        CHECK_FALSE(plain.contains(key));
+    const std::string rows = bench({"-n", "24", "--draft-model", model}).out;
+    CHECK(rows.find("says itself") != std::string::npos);
+    CHECK(rows.find("guesses were right") != std::string::npos);
+
+    CHECK(bench({"-n", "1", "--draft-model", model}).status == 2);
+    CHECK(bench({"--draft-max", "3"}).status == 2);
+    // Room for the fixed tokens, but none for the question.
+    const HokkuRun narrow = bench({"-n", "24", "-c", "40", "--draft-model", model});
+    CHECK(narrow.status == 2);
+    CHECK(narrow.err.find("a context of at least") != std::string::npos);
+    CHECK(bench({"-n", "4", "--draft-model", "/nowhere/at-all"}).status == 1);
+}
+
 TEST_CASE("hokku bench: --tp splits the model and shows the bytes of each rank", "[cli][quick]") {
     const ScratchFolder folder;
     make_tiny_llama().write(folder / "tiny.gguf");
