@@ -65,6 +65,16 @@ Utf8Char char_before(std::string_view text, size_t pos) {
     return decode_utf8(text.substr(0, pos), begin);
 }
 
+/// Whether a character that joins with no letter may be among these bytes.
+bool has_separator(const std::bitset<256>& bytes) {
+    for (size_t byte = 0; byte < bytes.size(); ++byte) {
+        const bool is_ascii = byte < 0x80;
+        if (bytes.test(byte) && (!is_ascii || !is_word_char(static_cast<char32_t>(byte))))
+            return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 char32_t RequiredWords::fold(char32_t c) const {
@@ -201,7 +211,7 @@ Result<bool> RequiredWords::matches(std::string_view text) {
     return other.is_complete();
 }
 
-/// Its beginning may be there already.
+/// Its beginning may be there already. Where it begins, no letter may stand directly before.
 bool RequiredWords::may_follow(const Word& word, const std::bitset<256>& bytes) const {
     const auto is_there = [&](char byte) {
         const auto number = static_cast<uint8_t>(byte);
@@ -213,9 +223,16 @@ bool RequiredWords::may_follow(const Word& word, const std::bitset<256>& bytes) 
                           (static_cast<uint8_t>(a) ^ 0x20) == static_cast<uint8_t>(b));
     };
     const std::string_view all = word.text, text = text_;
+    const char32_t first = decode_utf8(all, 0).code_point;
+    const auto is_joined = [&](size_t pos) {
+        const Utf8Char before = pos > 0 ? char_before(text, pos) : Utf8Char{};
+        return before.valid && joins(before.code_point, first);
+    };
+    const bool may_part = has_separator(bytes);
     for (size_t begun = std::min(all.size(), text.size());; --begun) {
         const std::string_view rest = all.substr(begun), end = text.substr(text.size() - begun);
-        if (std::equal(end.begin(), end.end(), all.begin(), is_same) &&
+        const bool is_apart = !is_joined(text.size() - begun) || (begun == 0 && may_part);
+        if (is_apart && std::equal(end.begin(), end.end(), all.begin(), is_same) &&
             std::all_of(rest.begin(), rest.end(), is_there))
             return true;
         if (begun == 0) return false;

@@ -279,8 +279,8 @@ bool TokenChooser::is_too_late(TokenId token, size_t num_left) const {
 
 Error TokenChooser::too_late(std::string_view missing, size_t num_left) const {
     return {ErrorCode::limit_exceeded,
-            fmt::format("{} tokens are left, and \"{}\" is still missing", num_left,
-                        to_printable(missing)),
+            fmt::format("{} {} left, and \"{}\" is still missing", num_left,
+                        num_left == 1 ? "token is" : "tokens are", to_printable(missing)),
             "required words", fmt::format("at least {} tokens", num_longest_tokens(missing))};
 }
 
@@ -316,8 +316,10 @@ Result<TokenId> TokenChooser::sample_and_accept(size_t num_left) {
         const auto is_allowed = [](float logit) { return logit != kForbidden; };
         // At first the mask has left some.
         if (tries > 0 && std::none_of(logits_.begin(), logits_.end(), is_allowed)) {
-            if (!was_too_late) return contradiction();
-            return too_late(rest_.empty() ? constraint_->missing_text() : rest_, num_left);
+            const std::string missing = rest_.empty() ? constraint_->missing_text() : rest_;
+            // With room for the words it is the other forms that have no place for them.
+            if (!was_too_late || num_longest_tokens(missing) <= num_left) return contradiction();
+            return too_late(missing, num_left);
         }
         HOKKU_TRY(const TokenId token, sampler_.sample(logits_));
         if (is_beside(token)) {

@@ -146,6 +146,15 @@ TEST_CASE_METHOD(Fixture, "Constraints: ways that cannot lead to a word are not 
             CHECK(result.text.find("cat") != std::string::npos);
         }
     }
+    // A word that has begun within another can no more be set apart.
+    for (const char* wanted : {"aabbab", "ba", "abab", "b"}) {
+        CAPTURE(wanted);
+        control->script = preferring(wanted);
+        const auto result = run_well(constrained({of_kind(ConstraintKind::regex, "(a|b)*"),
+                                                  of_words(ConstraintKind::required_words, {"ab"})},
+                                                 20));
+        CHECK(result.text == "ab");
+    }
     // What is there of the word counts.
     control->script = preferring("cart-1");
     const auto regex = of_kind(ConstraintKind::regex, "ca(t-[0-9]|rt-[0-9])");
