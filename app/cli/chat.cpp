@@ -116,6 +116,8 @@ class Chat {
 
     /// Errors so far; a chat that only failed is a failure for scripts.
     [[nodiscard]] bool has_failed() const { return has_failed_; }
+    /// Forms that no answer can have together.
+    [[nodiscard]] bool has_conflict() const { return has_conflict_; }
     /// The conversation is not on the disk as it is.
     [[nodiscard]] bool is_unsaved() const { return is_unsaved_; }
 
@@ -171,13 +173,14 @@ class Chat {
 
     /// Answers the last message. If that fails, everything is as before.
     bool reply(const Conversation& before) {
-        GenerationRequest request = make_request();
-        const std::vector<ChatMessage> given = request.messages;
-        const GenerationResult result = generate_to_stdout(loaded_, std::move(request), true, gap_);
+        const GenerationRequest request = make_request();
+        const std::vector<ChatMessage>& given = request.messages;
+        const GenerationResult result = generate_to_stdout(loaded_, request, true, gap_);
         if (result.reason == StopReason::failed) {
             conversation_ = before;
             save_conversation();
             has_failed_ = true;
+            has_conflict_ = has_conflict_ || is_conflict(result, request);
             if (result.error) fail(*result.error);
             return true;
         }
@@ -218,7 +221,7 @@ class Chat {
     bool is_interactive_;
     bool has_own_system_;
     std::string gap_;  ///< Written before the next answer.
-    bool has_failed_ = false, is_unsaved_ = false;
+    bool has_failed_ = false, has_conflict_ = false, is_unsaved_ = false;
 };
 
 /// One message: a line, with those that it continues on. Absent at the end of input.
@@ -253,7 +256,8 @@ int talk(Chat& conversation, const ChatOptions& options, bool is_interactive) {
         goes_on = conversation.handle(**message);
     }
     if (is_interactive && goes_on) write_note("\n");
-    return !is_interactive && conversation.has_failed() ? kFailed : kDone;
+    if (is_interactive || !conversation.has_failed()) return kDone;
+    return conversation.has_conflict() ? kWrongUsage : kFailed;
 }
 
 /// The named chat and what was said in it, if there is a name.

@@ -121,6 +121,11 @@ Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flag
     return specs;
 }
 
+bool is_conflict(const GenerationResult& result, const GenerationRequest& request) {
+    return result.error && result.error->code == ErrorCode::bad_argument && result.text.empty() &&
+           request.constraints.size() > 1;
+}
+
 bool report_constraints(const GenerationResult& result) {
     if (result.meets_constraints) return true;
     write_message("the text ended before it had the form that was asked for (" +

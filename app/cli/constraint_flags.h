@@ -30,6 +30,10 @@ void check_constraint_usage(const ConstraintFlags& flags);
 /// bad_argument for what was given with an option itself.
 Result<std::vector<ConstraintSpec>> constraint_specs(const ConstraintFlags& flags);
 
+/// Whether it failed as no text can have all the forms together, which is wrong usage. Where some
+/// of the text is there, it is that which has led to it.
+bool is_conflict(const GenerationResult& result, const GenerationRequest& request);
+
 /// Says so on stderr when the text ended before it met the constraints; returns whether it did.
 bool report_constraints(const GenerationResult& result);
 

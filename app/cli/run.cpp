@@ -170,11 +170,12 @@ Result<void> check_tokens(const RunOptions& options, const GenerationRequest& re
 int show_several(const RunOptions& options, const LoadedModel& loaded,
                  const GenerationRequest& request, const std::vector<Continuation>& all) {
     if (!flush_results()) return kFailed;  // nobody reads on
-    bool is_whole = true;
+    bool is_whole = true, is_usage = false;
     Json list = Json::array();
     for (size_t i = 0; i < all.size(); ++i) {
         const GenerationResult& result = all[i].result;
         is_whole = is_whole && !is_incomplete(result);
+        is_usage = is_usage || is_conflict(result, request);
         if (options.json) list.push_back(as_json(all[i], options, loaded));
         const std::string number = std::to_string(i + 1) + ": ";
         if (result.error) {
@@ -189,6 +190,7 @@ int show_several(const RunOptions& options, const LoadedModel& loaded,
         if (!is_incomplete(result)) is_whole = report_constraints(result) && is_whole;
     }
     if (options.json) write_json_line({{"continuations", std::move(list)}});
+    if (is_usage) return kWrongUsage;
     return is_whole ? kDone : kFailed;
 }
 
@@ -199,9 +201,8 @@ int show_one(const RunOptions& options, const LoadedModel& loaded, const Generat
         // Whether an empty prompt is one depends on the model: some begin with a token of their
         // own.
         const bool is_empty = options.prompt && options.prompt->empty();
-        // Forms that no text can have together; later it is the text that has led there.
-        const bool is_conflict = request.constraints.size() > 1 && result.text.empty();
-        return is_empty || is_conflict ? fail_arguments(*result.error) : fail(*result.error);
+        const bool is_usage = is_empty || is_conflict(result, request);
+        return is_usage ? fail_arguments(*result.error) : fail(*result.error);
     }
     if (options.json) {
         write_json_line(as_json(continuation, options, loaded));

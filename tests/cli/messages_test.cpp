@@ -177,7 +177,12 @@ TEST_CASE("hokku: forms that contradict each other are named by their options", 
         {with({"--regex", "b"}), {"--grammar and --regex \"b\""}},
         {with({"--choice", "b"}), {"--grammar and --choice \"b\""}},
         {with({"--require", "b"}), {"--grammar", "\"b\""}},
+        {with({"--choice", "b", "--num", "2"}), {"--grammar and --choice \"b\""}},
     });
+    const HokkuRun chat =
+        run_hokku({"chat", "-m", model, "--regex", "[0-9]+", "--require", "ab"}, {.text = "x\n"});
+    CHECK(chat.status == 2);
+    CHECK(chat.err.find("contradict each other") != std::string::npos);
 }
 
 TEST_CASE("hokku: seeds that would begin anew are refused", "[cli][quick]") {
