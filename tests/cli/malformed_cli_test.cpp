@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The malformed files through the commands that read a model: exit code 1, nothing on stdout, the
-// cause and the file's name on stderr, within a second and 64 MB.
+// cause and the file's name on stderr, within a second of processor time and 64 MB.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -43,7 +43,7 @@ MalformedTrial make_trial(const std::vector<std::string>& arguments) {
         report.is_clean = run.status == 1 && run.out.empty();
         report.ending = "status " + std::to_string(run.status) + ", stdout \"" + run.out + "\"";
         report.text = without_line_ends(run.err);
-        report.seconds = run.seconds;
+        report.cpu_seconds = run.cpu_seconds;
         report.extra_kb = run.peak_kb - base_kb;
         return report;
     };

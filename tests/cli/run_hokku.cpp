@@ -48,6 +48,7 @@ HokkuRun run_hokku(const std::vector<std::string>& arguments, const HokkuInput& 
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     run.status = end.status;
     run.peak_kb = end.peak_kb;
+    run.cpu_seconds = end.cpu_seconds;
     run.out = content_of(out);
     run.err = content_of(err);
     return run;

@@ -13,7 +13,7 @@ namespace hokku::testing {
 struct HokkuRun {
     int status = -1;  ///< Exit code; 128 + number when a signal ended it.
     std::string out, err;
-    double seconds = 0;
+    double seconds = 0, cpu_seconds = 0;
     int64_t peak_kb = 0;  ///< Most resident memory.
 };
 

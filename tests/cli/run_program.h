@@ -20,6 +20,7 @@ struct ProgramStart {
 struct ProgramEnd {
     int status = -1;  ///< Exit code; 128 + number when a signal ended it.
     int64_t peak_kb = 0;
+    double cpu_seconds = 0;
 };
 
 /// Of the files of programs: ".exe" or nothing.

@@ -47,7 +47,12 @@ ProgramEnd run_program(const ProgramStart& start) {
     int state = 0;
     rusage usage = {};
     wait4(child, &state, 0, &usage);
-    return {WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state), usage.ru_maxrss};
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return {.status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state),
+            .peak_kb = usage.ru_maxrss,
+            .cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime)};
 }
 
 }  // namespace hokku::testing

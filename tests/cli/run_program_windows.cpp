@@ -8,6 +8,7 @@
 #include "base/windows_text.h"
 #include "run_program.h"
 #include "support/system.h"
+#include "support/windows_times.h"
 
 namespace hokku::testing {
 
@@ -70,7 +71,9 @@ ProgramEnd wait_for_end(HANDLE process) {
     GetExitCodeProcess(process, &code);
     PROCESS_MEMORY_COUNTERS counters = {};
     GetProcessMemoryInfo(process, &counters, sizeof counters);
-    return {static_cast<int>(code), static_cast<int64_t>(counters.PeakWorkingSetSize / 1024)};
+    return {.status = static_cast<int>(code),
+            .peak_kb = static_cast<int64_t>(counters.PeakWorkingSetSize / 1024),
+            .cpu_seconds = processor_seconds(process)};
 }
 
 }  // namespace

@@ -51,11 +51,11 @@ size_t replay_folder(Target target, const fs::path& folder) {
             });
         };
         ChildReport report = attempt();
-        // Once more, in case the machine was busy with something else.
-        if (report.seconds > kMaxSeconds) report = attempt();
+        // Once more: on a busy machine memory is slower.
+        if (report.cpu_seconds > kMaxSeconds) report = attempt();
         INFO(report.ending);
         CHECK(report.is_clean);
-        CHECK(report.seconds <= kMaxSeconds);
+        CHECK(report.cpu_seconds <= kMaxSeconds);
         if (hokku::testing::measures_memory()) CHECK(report.extra_kb <= kMaxExtraKb);
     }
     return num_files;

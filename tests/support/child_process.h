@@ -10,11 +10,11 @@
 namespace hokku::testing {
 
 struct ChildReport {
-    bool is_clean = false;  ///< Ended by itself with status 0.
-    std::string ending;     ///< "exit status 3", "signal 11", for messages.
-    std::string text;       ///< What `body` returned; empty when it did not return.
-    double seconds = 0;
-    int64_t extra_kb = 0;  ///< Peak resident memory above that at the start.
+    bool is_clean = false;   ///< Ended by itself with status 0.
+    std::string ending;      ///< "exit status 3", "signal 11", for messages.
+    std::string text;        ///< What `body` returned; empty when it did not return.
+    double cpu_seconds = 0;  ///< Of processor time: other work on the machine counts little.
+    int64_t extra_kb = 0;    ///< Peak resident memory above that at the start.
 };
 
 /// Runs body in a child of this process; ended by a signal after `limit_s` seconds.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/child_process.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -21,6 +21,10 @@ int64_t memory_kb(const char* name) {
     while (status >> word)
         if (word == name && status >> number) return number;
     return 0;
+}
+
+double seconds_of(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
 /// The peak counter starts anew from the present size.
@@ -58,7 +62,6 @@ ChildReport run_in_child(const std::function<std::string()>& body, unsigned limi
     int ends[2];
     if (pipe(ends) != 0) return report;
     std::fflush(nullptr);
-    const auto start = std::chrono::steady_clock::now();
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
@@ -71,9 +74,9 @@ ChildReport run_in_child(const std::function<std::string()>& body, unsigned limi
         received.append(buffer, static_cast<size_t>(got));
     close(ends[0]);
     int status = 0;
-    waitpid(child, &status, 0);
-    report.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    rusage usage = {};
+    wait4(child, &status, 0, &usage);
+    report.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
     report.is_clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     report.ending = WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))
                                       : "signal " + std::to_string(WTERMSIG(status));
