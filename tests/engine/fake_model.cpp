@@ -153,6 +153,10 @@ class FakeLoader : public ModelLoader {
         if (control_->on_open) control_->on_open(options);
         if (control_->fail_open > 0)
             return Error{ErrorCode::bad_format, "the file is broken", options.path.string(), ""};
+        if (control_->refuses_draft && !options.draft_model.empty())
+            return Error{ErrorCode::unsupported,
+                         "the draft model does not fit the model: token 7 is \"a\"", "draft model",
+                         "\"b\""};
         LoadedModel loaded;
         auto text = std::make_shared<ModelText>();
         text->tokenizer = make_fake_tokenizer(control_->add_bos);

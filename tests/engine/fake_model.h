@@ -57,6 +57,7 @@ struct FakeControl {
     uint32_t max_guesses = 0;  ///< How many pay is not judged by time.
     /// Of a draft model, which knows the first `num_vocab` tokens; null: there is none.
     std::shared_ptr<FakeControl> draft;
+    bool refuses_draft = false;  ///< One that the options name.
     uint32_t num_vocab = fake_token::num_vocab;
     uint32_t max_sequences = 4;
     bool add_bos = true;

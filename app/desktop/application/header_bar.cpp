@@ -124,6 +124,9 @@ void HeaderBar::retranslate() {
     const bool hasNote = m_model && !m_model->device_note.empty();
     const QString note = hasNote ? deviceNoteText(m_model->device_note) : QString();
     if (hasNote) help += QLatin1Char('\n') + note;
+    if (m_model && !m_model->draft_model.empty())
+        help += QLatin1Char('\n') +
+                tr("Draft model: %1").arg(QString::fromStdString(m_model->draft_model));
     m_badge->setAccessibleDescription(note);
     m_badge->setToolTip(m_model ? m_badge->text() + QLatin1Char('\n') + help : help);
     m_badge->setAccessibleName(m_model ? tr("Device: %1").arg(m_badge->text()) : QString());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MainWindow: what leads where: keys, pages, the model and the desktop around the window.
 #include <QApplication>
+#include <QFileInfo>
 #include <QShortcut>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -54,6 +55,11 @@ void MainWindow::connectModel() {
     connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
         readDefaults(info.path);
         QVector<NoticeWords> warnings;
+        if (const auto refusal = m_models.draftRefusal())
+            warnings.append([refusal = *refusal] {
+                return tr("The model writes without the draft model %1 (Settings, Draft model): %2")
+                    .arg(QFileInfo(refusal.path).completeBaseName(), errorText(refusal.error));
+            });
         for (const std::string& warning : info.warnings)
             warnings.append([warning] { return warningText(warning); });
         if (!warnings.isEmpty()) showNotices(warnings);

@@ -20,6 +20,11 @@ ModelControl::ModelControl(const QString& library, Settings& settings, qt::Gener
         settle();
     });
     connect(&generator, &qt::Generator::loadFailed, this, [this](const Error& error) {
+        if (error.code != ErrorCode::cancelled && !m_loadingDraft.isEmpty()) {
+            // Whichever of the two it is: the model alone shows that.
+            m_draftRefusal = {m_loadingDraft, error};
+            return start(std::filesystem::path(m_loadingPath.toStdU16String()), {});
+        }
         const QString name = QFileInfo(m_loadingPath).fileName();
         settle();
         if (error.code != ErrorCode::cancelled) emit failed(name, error);
@@ -37,14 +42,23 @@ void ModelControl::load(const QString& nameOrPath) {
         emit failed(nameOrPath, resolved.error());
         return;
     }
+    const QString draft = currentPath(m_settings.draftModel());
+    m_draftRefusal.reset();
+    // A model would guess as slowly as it writes.
+    start(*resolved, isSameFile(draft, fromPath(*resolved)) ? QString() : draft);
+}
+
+void ModelControl::start(const std::filesystem::path& path, const QString& draft) {
     LoadOptions options;
-    options.path = *resolved;
+    options.path = path;
+    options.draft_model = std::filesystem::path(draft.toStdU16String());
     if (m_settings.contextTokens() > 0)
         options.context_tokens = static_cast<uint32_t>(m_settings.contextTokens());
     options.num_threads = static_cast<uint32_t>(m_settings.numThreads());
     options.use_mapping = m_settings.useMapping();
     options.kv_type = find_kv_type(m_settings.kvType().toStdString());
-    m_loadingPath = fromPath(options.path);
+    m_loadingPath = fromPath(path);
+    m_loadingDraft = draft;
     m_generator.load(options);
     emit started();
 }
@@ -95,6 +109,7 @@ QString ModelControl::movedPath(const QString& path, const QString& library,
 
 void ModelControl::settle() {
     m_loadingPath.clear();
+    m_loadingDraft.clear();
     emit settled();
     letGoOfNext();
 }
@@ -102,6 +117,8 @@ void ModelControl::settle() {
 void ModelControl::letGoOfNext() {
     while (!m_releases.isEmpty()) {
         const QString path = m_releases.first().path;
+        // The model is loaded anew without it.
+        if (isSameFile(currentPath(m_settings.draftModel()), path)) m_settings.setDraftModel({});
         if (m_generator.isLoading()) {
             // A load has the file before open until its end; settle() comes back here.
             if (isSameFile(m_loadingPath, path)) m_generator.cancelLoad();

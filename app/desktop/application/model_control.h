@@ -32,6 +32,12 @@ class ModelControl : public QObject {
     /// Empty: there is none.
     [[nodiscard]] QString loadedPath() const;
     [[nodiscard]] bool isStarter() const;  ///< The model that comes with the program.
+    /// The draft model of the settings, if the loaded model had to be loaded without it, and why.
+    struct DraftRefusal {
+        QString path;
+        Error error;
+    };
+    [[nodiscard]] const std::optional<DraftRefusal>& draftRefusal() const { return m_draftRefusal; }
     /// That of the model that is being loaded, else that of the one that is there.
     [[nodiscard]] QString wantedPath() const;
 
@@ -52,6 +58,7 @@ class ModelControl : public QObject {
     void failed(const QString& name, const hokku::Error& error);
 
   private:
+    void start(const std::filesystem::path& path, const QString& draft);
     void settle();
     void letGoOfNext();
 
@@ -62,7 +69,8 @@ class ModelControl : public QObject {
     QString m_library;
     Settings& m_settings;
     qt::Generator& m_generator;
-    QString m_loadingPath;
+    QString m_loadingPath, m_loadingDraft;
+    std::optional<DraftRefusal> m_draftRefusal;
     QVector<Release> m_releases;
 };
 

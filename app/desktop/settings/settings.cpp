@@ -120,6 +120,16 @@ void Settings::setKvType(const QString& type) {
     if (m_private->set(QStringLiteral("kv_type"), type)) emit engineChanged();
 }
 
+QString Settings::draftModel() const {
+    return value(QStringLiteral("draft_model")).toString();
+}
+
+void Settings::setDraftModel(const QString& path) {
+    if (draftModel() == path) return;
+    m_private->set(QStringLiteral("draft_model"), path);
+    emit engineChanged();
+}
+
 bool Settings::useMapping() const {
     return value(QStringLiteral("use_mapping"), true).toBool();
 }

@@ -38,6 +38,9 @@ class Settings : public QObject {
     void setContextTokens(int tokens);
     [[nodiscard]] QString kvType() const;  ///< "f32", "f16", "q8_0"; empty: chosen by the engine.
     void setKvType(const QString& type);
+    /// A file that guesses ahead for the model; empty: none.
+    [[nodiscard]] QString draftModel() const;
+    void setDraftModel(const QString& path);
     [[nodiscard]] bool useMapping() const;
     void setUseMapping(bool use);
     [[nodiscard]] QString modelPath()
@@ -57,7 +60,8 @@ class Settings : public QObject {
   signals:
     void themeChanged();
     void languageChanged();
-    void engineChanged();  ///< Threads, context, KV type or mapping: a model must be loaded anew.
+    /// Threads, context, KV type, draft model or mapping: a model must be loaded anew.
+    void engineChanged();
     void changed();
 
   private:

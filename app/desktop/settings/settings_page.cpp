@@ -5,6 +5,7 @@
 #include <QDesktopServices>
 #include <QEvent>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -45,6 +46,8 @@ struct SettingsPage::Private {
     void addStorage(QVBoxLayout* column);
     void addConversations(QVBoxLayout* column);
     void showWantedFolder();
+    void addDraftModel(QFormLayout* form);
+    void showDraftModel();
 
     SettingsPage* self;
     AppFolders folders;
@@ -52,6 +55,7 @@ struct SettingsPage::Private {
     PresetLibrary& presets;
     QScrollArea* area = nullptr;
     PresetEditor* editor = nullptr;
+    QComboBox* draftBox = nullptr;
     QVBoxLayout* wantedFolder = nullptr;  ///< What is said of the next start.
 };
 
@@ -66,6 +70,8 @@ SettingsPage::SettingsPage(const AppFolders& folders, Settings& settings, Preset
     connect(
         &settings, &Settings::themeChanged, this, [this] { m_private->build(); },
         Qt::QueuedConnection);
+    // It is also given up when its file is deleted.
+    connect(&settings, &Settings::engineChanged, this, [this] { m_private->showDraftModel(); });
 }
 
 SettingsPage::~SettingsPage() = default;
@@ -78,6 +84,11 @@ void SettingsPage::chooseDataFolder(const QString& folder) {
     const QString problem = DataFolder::want(m_private->folders, folder);
     if (!problem.isEmpty()) emit noticed([problem] { return problem; });
     m_private->showWantedFolder();
+}
+
+void SettingsPage::chooseDraftModel(const QString& path) {
+    m_private->settings.setDraftModel(path);
+    m_private->showDraftModel();
 }
 
 void SettingsPage::changeEvent(QEvent* event) {
@@ -216,6 +227,7 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
                      [this, type] { settings.setKvType(type->currentData().toString()); });
     addFormRow(*form, tr("Memory of the conversation"),
                tr("How precisely the model keeps what it has read (its key-value cache)"), type);
+    addDraftModel(form);
     column->addLayout(form);
     auto* mapping = new WrappingCheckBox(tr("Read models in place from the disk"));
     mapping->setToolTip(
@@ -225,6 +237,35 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     QObject::connect(mapping, &QCheckBox::toggled, self,
                      [this](bool on) { settings.setUseMapping(on); });
     column->addWidget(mapping);
+}
+
+void SettingsPage::Private::addDraftModel(QFormLayout* form) {
+    draftBox = new QComboBox;
+    draftBox->setObjectName(QStringLiteral("draftBox"));
+    showDraftModel();
+    QObject::connect(draftBox, &QComboBox::activated, self, [this](int index) {
+        QString path = draftBox->itemData(index).toString();
+        if (index > 0 && index == draftBox->count() - 1) {
+            path = QFileDialog::getOpenFileName(self, tr("Choose a draft model"), {},
+                                                tr("Models (*.gguf)"));
+            if (path.isEmpty()) return showDraftModel();
+        }
+        self->chooseDraftModel(path);
+    });
+    addFormRow(*form, tr("Draft model"),
+               tr("A much smaller model of the same family that guesses what the model writes "
+                  "next: the replies are the same, and often come sooner"),
+               draftBox);
+}
+
+void SettingsPage::Private::showDraftModel() {
+    if (draftBox == nullptr) return;
+    const QString path = settings.draftModel();
+    draftBox->clear();
+    draftBox->addItem(tr("none"), QString());
+    if (!path.isEmpty()) draftBox->addItem(QFileInfo(path).completeBaseName(), path);
+    draftBox->addItem(tr("Choose a file…"));
+    draftBox->setCurrentIndex(path.isEmpty() ? 0 : 1);
 }
 
 void SettingsPage::Private::addStorage(QVBoxLayout* column) {

@@ -24,6 +24,8 @@ class SettingsPage : public QWidget {
     void showPreset(const QString& key);
     /// For the next start, or says why not.
     void chooseDataFolder(const QString& folder);
+    /// Empty: none.
+    void chooseDraftModel(const QString& path);
 
   signals:
     void noticed(const hokku::desktop::NoticeWords& words);

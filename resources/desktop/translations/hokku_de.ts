@@ -465,6 +465,10 @@
         <translation>Modelle der Art „%1“ kennt diese Version von Hokku nicht</translation>
     </message>
     <message>
+        <source>It has other tokens than the model; both must be of the same family</source>
+        <translation>Es hat andere Tokens als das Modell; beide müssen aus derselben Familie sein</translation>
+    </message>
+    <message>
         <source>The file is no longer there</source>
         <translation>Die Datei ist nicht mehr da</translation>
     </message>
@@ -539,6 +543,10 @@
         <translation>Wo das Modell rechnet, mit welchem Befehlssatz und wie vielen Threads</translation>
     </message>
     <message>
+        <source>Draft model: %1</source>
+        <translation>Entwurfsmodell: %1</translation>
+    </message>
+    <message>
         <source>Device: %1</source>
         <translation>Gerät: %1</translation>
     </message>
@@ -557,6 +565,10 @@
 </context>
 <context>
     <name>hokku::desktop::MainWindow</name>
+    <message>
+        <source>The model writes without the draft model %1 (Settings, Draft model): %2</source>
+        <translation>Das Modell schreibt ohne das Entwurfsmodell %1 (Einstellungen, Entwurfsmodell): %2</translation>
+    </message>
     <message>
         <source>%1 cannot be loaded: %2</source>
         <translation>%1 lässt sich nicht laden: %2</translation>
@@ -1376,6 +1388,30 @@
     <message>
         <source>How precisely the model keeps what it has read (its key-value cache)</source>
         <translation>Wie genau das Modell behält, was es gelesen hat (sein Key-Value-Cache)</translation>
+    </message>
+    <message>
+        <source>Choose a draft model</source>
+        <translation>Ein Entwurfsmodell wählen</translation>
+    </message>
+    <message>
+        <source>Models (*.gguf)</source>
+        <translation>Modelle (*.gguf)</translation>
+    </message>
+    <message>
+        <source>Draft model</source>
+        <translation>Entwurfsmodell</translation>
+    </message>
+    <message>
+        <source>A much smaller model of the same family that guesses what the model writes next: the replies are the same, and often come sooner</source>
+        <translation>Ein viel kleineres Modell derselben Familie, das rät, was das Modell als Nächstes schreibt: Die Antworten bleiben gleich und kommen oft früher</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keines</translation>
+    </message>
+    <message>
+        <source>Choose a file…</source>
+        <translation>Datei wählen…</translation>
     </message>
     <message>
         <source>Read models in place from the disk</source>

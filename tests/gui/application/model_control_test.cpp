@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "application/model_control.h"
 
+#include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
 #include <QTemporaryDir>
@@ -11,6 +12,7 @@
 #include "gui/support/catch_qt.h"
 #include "hokku/library.h"
 #include "models/models_page.h"
+#include "settings/settings_page.h"
 
 using namespace hokku;
 using namespace hokku::desktop;
@@ -163,6 +165,62 @@ TEST_CASE("MainWindow: a conversation remembers its model and offers it", "[gui]
         f.say("Go on");
         CHECK(f.store->chat(chat)->modelPath == second);
     }
+}
+
+TEST_CASE("MainWindow: a draft model is chosen, remembered and given up", "[gui][quick]") {
+    WindowFixture f;
+    std::filesystem::path given;
+    f.control->on_open = [&](const LoadOptions& options) { given = options.draft_model; };
+    QSignalSpy ready(f.generator.get(), &qt::Generator::modelReady);
+    auto* box = f.find<QComboBox>("draftBox");
+    CHECK(box->currentIndex() == 0);
+    const QString draft = f.modelFile("small ä.gguf");
+    f.window->findChild<SettingsPage*>()->chooseDraftModel(draft);
+    REQUIRE(ready.wait(kPatienceMs));  // the model is loaded anew
+    CHECK(given == std::filesystem::path(draft.toStdU16String()));
+    CHECK(box->currentText() == QString::fromUtf8("small ä"));
+    CHECK(noticeOf(f).isEmpty());
+    CHECK(Settings(f.folders.settingsFile).draftModel() == draft);
+
+    SECTION("by choosing none") {
+        box->setCurrentIndex(0);
+        emit box->activated(0);
+        REQUIRE(ready.wait(kPatienceMs));
+    }
+    SECTION("when its file is deleted") {
+        bool isGone = false;
+        emit f.window->findChild<ModelsPage*>()->aboutToDelete(draft, [&] { isGone = true; });
+        CHECK_FALSE(isGone);  // the model has it open
+        REQUIRE(QTest::qWaitFor([&] { return isGone; }, kPatienceMs));
+        CHECK(f.generator->model().has_value());
+    }
+    SECTION("as the model itself") {
+        f.load(draft);
+        CHECK(given.empty());
+        CHECK(f.settings->draftModel() == draft);  // for the others
+        return;
+    }
+    CHECK(given.empty());
+    CHECK(box->currentIndex() == 0);
+    CHECK(f.settings->draftModel().isEmpty());
+}
+
+TEST_CASE("MainWindow: a draft model that does not fit is told, and the model goes without",
+          "[gui][quick]") {
+    WindowFixture f;
+    QSignalSpy ready(f.generator.get(), &qt::Generator::modelReady);
+    f.control->refuses_draft = true;
+    f.settings->setDraftModel(f.modelFile("other family.gguf"));
+    REQUIRE(ready.wait(kPatienceMs));
+    CHECK(noticeOf(f).contains(QStringLiteral("other family")));
+    CHECK(noticeOf(f).contains(QStringLiteral("same family")));
+    CHECK_FALSE(f.settings->draftModel().isEmpty());  // for a model that it fits
+    // The model's own failure is told as ever.
+    f.control->fail_open = 1;
+    f.window->loadModel(f.modelFile("broken.gguf"));
+    REQUIRE(QTest::qWaitFor([&] { return noticeOf(f).contains(QStringLiteral("broken.gguf")); },
+                            kPatienceMs));
+    CHECK_FALSE(noticeOf(f).contains(QStringLiteral("other family")));
 }
 
 TEST_CASE("HeaderBar: long titles give way to the model and its device", "[gui][quick]") {
