@@ -29,7 +29,13 @@ std::optional<uint64_t> blocks_that_fit(const LoadedModel& loaded, const SystemM
     return budget / pool_block_bytes(loaded);
 }
 
-/// The longest context that the model and what is stored of it allow.
+Error cannot_grow(std::string why, uint32_t context_tokens) {
+    return {ErrorCode::limit_exceeded, std::move(why), "context",
+            fmt::format("{} tokens, as it is", context_tokens)};
+}
+
+}  // namespace
+
 uint32_t longest_context(const LoadedModel& loaded) {
     const ModelInfo& info = loaded.info;
     uint32_t longest = info.trained_context > 0 ? info.trained_context : info.context_tokens;
@@ -39,13 +45,6 @@ uint32_t longest_context(const LoadedModel& loaded) {
             longest = std::min(longest, rope.long_above_context);
     return longest;
 }
-
-Error cannot_grow(std::string why, uint32_t context_tokens) {
-    return {ErrorCode::limit_exceeded, std::move(why), "context",
-            fmt::format("{} tokens, as it is", context_tokens)};
-}
-
-}  // namespace
 
 Result<void> grow_context(ModelSession& session, uint32_t least_tokens,
                           const SystemMemory& memory) {

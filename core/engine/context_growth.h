@@ -10,6 +10,11 @@
 
 namespace hokku {
 
+/// The longest context that the model and what is stored of it allow: not beyond the length that it
+/// was trained for (where that is unknown its present one), nor to where LongRoPE takes other
+/// angles.
+uint32_t longest_context(const LoadedModel& loaded);
+
 /// To twice its length, or to `least_tokens` if that is more, as far as the model and the memory
 /// allow.
 ///

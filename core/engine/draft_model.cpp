@@ -14,6 +14,7 @@
 
 #include "base/try.h"
 #include "base/utf8.h"
+#include "engine/context_growth.h"
 
 namespace hokku {
 namespace {
@@ -191,7 +192,7 @@ void DraftModel::note_guess(size_t index, bool was_right) {
 
 void DraftModel::grow(uint32_t context_tokens) {
     ModelInfo& info = draft_.info;
-    if (info.trained_context > 0) context_tokens = std::min(context_tokens, info.trained_context);
+    context_tokens = std::min(context_tokens, longest_context(draft_));
     if (context_tokens <= info.context_tokens) return;
     const uint32_t num_blocks = context_tokens / kKvBlockTokens + 2;
     try {

@@ -62,6 +62,7 @@ Result<ContextPlan> plan_context(const ContextRequest& request, const SystemMemo
     if (memory.available_bytes == 0) return plan;  // unknown: the allocation will tell
 
     uint64_t budget = memory_budget(memory.available_bytes);
+    budget -= std::min(budget, request.promised_bytes);
     if (!request.is_weights_mapped) budget -= std::min(budget, request.weight_bytes);
     if (is_chosen_here) {
         // Mapped weights may be dropped and read again, but that is slow: leave them room, yet

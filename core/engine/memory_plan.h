@@ -27,6 +27,7 @@ struct ContextRequest {
     uint64_t kv_block_bytes = 0;
     uint32_t block_tokens = 0;
     uint64_t weight_bytes = 0;      ///< Of the file.
+    uint64_t promised_bytes = 0;    ///< Of what is available: others will take it.
     bool is_weights_mapped = true;  ///< They lie in the page cache and can be dropped.
 };
 

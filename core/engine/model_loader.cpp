@@ -207,7 +207,8 @@ uint32_t limit_threads(uint32_t wanted, ModelInfo& info) {
 
 class GgufModelLoader : public ModelLoader {
   public:
-    explicit GgufModelLoader(FindGpuPlugin find_plugin) : find_plugin_(std::move(find_plugin)) {}
+    GgufModelLoader(FindGpuPlugin find_plugin, ReadMemory read_memory)
+        : find_plugin_(std::move(find_plugin)), read_memory_(std::move(read_memory)) {}
 
     Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
         auto opened = open_all(options, control);
@@ -256,8 +257,7 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_TRY(GgufFile file, open_file(options, control));
         loaded.file = std::make_shared<const GgufFile>(std::move(file));
         // The weights come while the rest is made. Those that do not fit would push each other out.
-        if (loaded.file->is_mapped() &&
-            loaded.file->file_bytes() < read_system_memory().available_bytes)
+        if (loaded.file->is_mapped() && loaded.file->file_bytes() < read_memory_().available_bytes)
             reading_.emplace(loaded.file);
         HOKKU_TRY(Model model, Model::load(loaded.file));
         loaded.model = std::make_unique<Model>(std::move(model));
@@ -272,7 +272,8 @@ class GgufModelLoader : public ModelLoader {
             HOKKU_CHECK(open_draft(loaded, options, control));
             return loaded;
         }
-        HOKKU_CHECK(plan(loaded, options));
+        // A draft's context is planned when that of its model is there.
+        if (!is_draft_) HOKKU_CHECK(plan(loaded, options));
         HOKKU_CHECK(open_draft(loaded, options, control));
         HOKKU_CHECK(control.report(loaded.file->is_mapped() ? 0.05 : 0.9));
         if (reading_) HOKKU_CHECK(finish_reading(reading_->pages, *loaded.file, control));
@@ -296,6 +297,8 @@ class GgufModelLoader : public ModelLoader {
                 refuse_gpu(loaded, started.error());
                 HOKKU_CHECK(plan(loaded, options));
             }
+        } else if (is_draft_) {
+            HOKKU_CHECK(plan(loaded, options));
         }
         HOKKU_CHECK(control.report(0.92));
         if (!loaded.backend) HOKKU_CHECK(start_cpu(loaded, options));
@@ -323,7 +326,8 @@ class GgufModelLoader : public ModelLoader {
                          fmt::format("a draft of {} tokens", options.max_draft_tokens),
                          "load options", fmt::format("1 to {}", kMostGuesses)};
         loaded.max_draft_tokens = options.max_draft_tokens;
-        draft_loader_ = std::make_unique<GgufModelLoader>(find_plugin_);
+        draft_loader_ = std::make_unique<GgufModelLoader>(find_plugin_, read_memory_);
+        draft_loader_->is_draft_ = true;
         draft_loader_->may_add_gpus_ = false;
         HOKKU_TRY(LoadedModel draft,
                   draft_loader_->open(draft_options(loaded, options), {{}, control.stop}));
@@ -337,6 +341,8 @@ class GgufModelLoader : public ModelLoader {
         LoadedModel& draft = *loaded.draft;
         LoadOptions own = draft_options(loaded, options);
         own.device = "auto";  // Chosen when it was opened; without room there it is the CPU.
+        // The pages of the model's context come when they are first written.
+        draft_loader_->promised_bytes_ = cpu_kv_bytes(loaded);
         HOKKU_CHECK(draft_loader_->start(draft, own, {{}, control.stop}));
         loaded.info.draft_model = draft.info.name;
         loaded.info.draft_bytes = draft.info.kv_bytes + draft.info.scratch_bytes;
@@ -423,12 +429,22 @@ class GgufModelLoader : public ModelLoader {
         return loaded.gpu_shares.empty() ? 0 : loaded.gpu_shares.front().begin;
     }
 
+    /// Of a model on a GPU: of the context of its layers on the CPU.
+    static uint64_t front_kv_bytes(const LoadedModel& loaded) {
+        if (first_gpu_layer(loaded) == 0) return 0;
+        const Model front = loaded.model->layers(0, first_gpu_layer(loaded));
+        return loaded.num_kv_blocks * cpu_kv_block_bytes(front.spec(), loaded.info.kv_type);
+    }
+
+    static uint64_t cpu_kv_bytes(const LoadedModel& loaded) {
+        const bool is_on_gpu = loaded.info.device.starts_with("GPU");
+        return is_on_gpu ? front_kv_bytes(loaded) : loaded.info.kv_bytes;
+    }
+
     /// What the layers on the CPU need.
     Result<void> prepare_front(const LoadedModel& loaded, const LoadControl& control) {
-        const SystemMemory memory = read_system_memory();
-        const Model front = loaded.model->layers(0, first_gpu_layer(loaded));
-        const uint64_t bytes =
-            loaded.num_kv_blocks * cpu_kv_block_bytes(front.spec(), loaded.info.kv_type);
+        const SystemMemory memory = read_memory_();
+        const uint64_t bytes = front_kv_bytes(loaded);
         if (memory.available_bytes > 0 && bytes > memory_budget(memory.available_bytes))
             return Error{
                 ErrorCode::limit_exceeded,
@@ -494,7 +510,7 @@ class GgufModelLoader : public ModelLoader {
     }
 
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
-        const SystemMemory memory = read_system_memory();
+        const SystemMemory memory = read_memory_();
         ModelInfo& info = loaded.info;
         info.kv_type = options.kv_type.value_or(KvType::f32);
         HOKKU_TRY(const uint64_t kv_block_bytes,
@@ -504,6 +520,7 @@ class GgufModelLoader : public ModelLoader {
                                                   .kv_block_bytes = kv_block_bytes,
                                                   .block_tokens = kKvBlockTokens,
                                                   .weight_bytes = info.file_bytes,
+                                                  .promised_bytes = promised_bytes_,
                                                   .is_weights_mapped = loaded.file->is_mapped()},
                                                  memory));
         info.context_tokens = plan.context_tokens;
@@ -522,6 +539,9 @@ class GgufModelLoader : public ModelLoader {
     }
 
     FindGpuPlugin find_plugin_;
+    ReadMemory read_memory_;
+    bool is_draft_ = false;
+    uint64_t promised_bytes_ = 0;  ///< To the context of the model that this one drafts for.
     std::unique_ptr<GgufModelLoader> draft_loader_;
     /// Of the weights of the last open(), until start() has made use of them.
     struct Reading {
@@ -538,8 +558,8 @@ class GgufModelLoader : public ModelLoader {
 
 }  // namespace
 
-std::unique_ptr<ModelLoader> make_model_loader(FindGpuPlugin find_plugin) {
-    return std::make_unique<GgufModelLoader>(std::move(find_plugin));
+std::unique_ptr<ModelLoader> make_model_loader(FindGpuPlugin find_plugin, ReadMemory read_memory) {
+    return std::make_unique<GgufModelLoader>(std::move(find_plugin), std::move(read_memory));
 }
 
 }  // namespace hokku

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/engine_access.h"
+#include "engine/model_loader.h"
 #include "engine/overflow_chats.h"
 #include "support/catch.h"
+#include "support/golden.h"
 #include "support/scratch_folder.h"
 #include "support/tiny_model.h"
 
@@ -185,6 +188,49 @@ TEST_CASE("DraftModel: it grows with the context", "[engine][quick]") {
     const DraftRun drafted = run_all({request}, control_of(), control_of());
     check_same(plain, drafted);
     CHECK(drafted.results[0].stats.right_guesses > 100);
+}
+
+TEST_CASE("DraftModel: it grows no further than to where LongRoPE takes other angles",
+          "[engine][quick]") {
+    const auto folder = find_golden("arch/phi3_longrope_short");
+    if (!folder) return report_skip("golden/arch is not there");
+    const auto loader = make_model_loader();
+    const LoadOptions options{
+        .path = *folder / "model.gguf", .context_tokens = 16, .device = "cpu"};
+    LoadedModel loaded = loader->open(options, {}).value();
+    REQUIRE(loader->start(loaded, options, {}).ok());
+    const uint32_t trained = loaded.info.trained_context;
+    const uint32_t boundary = loaded.model->spec().ropes.front().long_above_context;
+    REQUIRE(boundary > 16);
+    REQUIRE(boundary < trained);
+    DraftModel draft(loaded, loaded);
+    draft.grow(trained);
+    CHECK(loaded.info.context_tokens == boundary);
+}
+
+TEST_CASE("Engine::load: a draft model takes nothing of what the context needs",
+          "[engine][quick]") {
+    const ScratchFolder folder;
+    make_tiny_llama().write(folder / "tiny.gguf");
+    LoadOptions options{.path = folder / "tiny.gguf", .context_tokens = 128, .device = "cpu"};
+    // Two blocks of 64 positions and one for copies; keys and values of eight float32 each.
+    constexpr uint64_t kContext =
+        uint64_t{TinyLlama::kLayers} * TinyLlama::kKvHeads * 3 * 64 * (8 + 8) * 4;
+    const auto load = [&](uint64_t available, const std::filesystem::path& draft) {
+        const auto engine =
+            EngineAccess::create(make_model_loader({}, [available] {
+                return SystemMemory{.total_bytes = 4 * available, .available_bytes = available};
+            })).value();
+        options.draft_model = draft;
+        return engine->load(options);
+    };
+    // One after the other they would fit, as the first one's pages come later.
+    const uint64_t for_one = kContext * 3 / 2, for_both = kContext * 5 / 2;
+    CHECK(load(for_one, {}).ok());
+    const auto refused = load(for_one, options.path);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::limit_exceeded);
+    CHECK(load(for_both, options.path).ok());
 }
 
 TEST_CASE("DraftModel: an error in it ends no text", "[engine][quick]") {

@@ -86,6 +86,21 @@ TEST_CASE("memory plan: a context that was asked for is had or refused with numb
     CHECK_FALSE(plan_context(unmapped, memory).ok());
 }
 
+TEST_CASE("memory plan: what is promised to others is not given away", "[engine][quick]") {
+    // 4096 tokens take 65 MiB, and of 100 MiB five stay free.
+    const SystemMemory memory{16384 * kMiB, 100 * kMiB};
+    ContextRequest request = request_of(4096);
+    request.promised_bytes = 30 * kMiB;
+    CHECK(plan_context(request, memory).value().context_tokens == 4096);
+    request.promised_bytes = 31 * kMiB;
+    const auto refused = plan_context(request, memory);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::limit_exceeded);
+    CHECK(refused.error().what.find("64 MiB are available") != std::string::npos);
+    request.promised_bytes = UINT64_MAX;
+    CHECK_FALSE(plan_context(request, memory).ok());
+}
+
 TEST_CASE("memory plan: where the memory is not known nothing is refused", "[engine][quick]") {
     CHECK(plan_context(request_of(0), SystemMemory{}).value().context_tokens == 32768);
 }
