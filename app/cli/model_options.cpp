@@ -220,6 +220,8 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
     if (!info) return info.error();
     loaded.info = std::move(*info);
     for (const std::string& warning : loaded.info.warnings) write_message("warning: " + warning);
+    if (options.gpu_layers.value_or(0) > 0 && !loaded.info.device_note.empty())
+        write_message("warning: --gpu-layers has no effect: " + loaded.info.device_note);
     return loaded;
 }
 

@@ -368,7 +368,12 @@ class GgufModelLoader : public ModelLoader {
     Result<void> choose_device(LoadedModel& loaded, const LoadOptions& options) {
         gpu_.reset();
         HOKKU_TRY(WantedGpus wanted, wanted_gpus(options));
-        if (wanted.devices.empty()) return {};
+        if (wanted.devices.empty()) {
+            if (options.gpu_layers.value_or(0) > 0)
+                loaded.info.device_note =
+                    "layers on a GPU were asked for, and the device is the CPU";
+            return {};
+        }
         wanted.may_add &= may_add_gpus_;
         auto opened = open_gpu(loaded, options, wanted);
         if (opened.ok()) return {};

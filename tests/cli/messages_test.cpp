@@ -185,6 +185,23 @@ TEST_CASE("hokku: forms that contradict each other are named by their options", 
     CHECK(chat.err.find("contradict each other") != std::string::npos);
 }
 
+TEST_CASE("hokku: layers for a GPU where the model runs on the CPU are a warning", "[cli][quick]") {
+    const ScratchFolder folder;
+    hokku::testing::make_tiny_llama().write(folder / "tiny.gguf");
+    const auto run = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"run", "-m", hokku::path_utf8(folder / "tiny.gguf"), "-p", "x",
+                                   "-n", "2", "--device", "cpu"});
+        return run_hokku(more);
+    };
+    const HokkuRun told = run({"--gpu-layers", "5"});
+    CHECK(told.status == 0);
+    const size_t place = told.err.find("warning: --gpu-layers has no effect");
+    REQUIRE(place != std::string::npos);
+    CHECK(told.err.find("--gpu-layers", place + 30) == std::string::npos);  // once
+    CHECK(run({"--gpu-layers", "0"}).err.find("--gpu-layers") == std::string::npos);
+    CHECK(run({}).err.find("warning") == std::string::npos);
+}
+
 TEST_CASE("hokku: seeds that would begin anew are refused", "[cli][quick]") {
     const std::string last = std::to_string(UINT64_MAX);
     check_usage_errors({
