@@ -23,8 +23,9 @@ class TurnSection {
     [[nodiscard]] const QString& source() const;
     [[nodiscard]] bool isEmpty() const { return source().isEmpty(); }
 
-    /// Brings the document up to date, or nearer to it when the deadline is over; at least one
-    /// chunk is laid out. `position`: the end of the block before the section.
+    /// Brings the document up to date, or nearer to it when the deadline is over, or would be once
+    /// the document is laid out; at least one chunk is written. `position`: the end of the block
+    /// before the section.
     void layout(TurnWriter& writer, int position, QDeadlineTimer deadline);
     [[nodiscard]] bool isLaidOut() const { return !m_isDirty; }
     /// Forgets what the document shows; it was or will be cleared by the caller.

@@ -294,3 +294,28 @@ TEST_CASE("TranscriptDocument: while a reply streams only its tail is written ag
     CHECK(most < 500);
     CHECK(f.document.characterCount() > 15'000);
 }
+
+TEST_CASE("TranscriptDocument: emoji come in slices, as their layout asks for no deadline",
+          "[gui][quick]") {
+    constexpr int kPairs = 20'000;
+    const QString joined = QString::fromUtf8("\U0001F469\u200D").repeated(kPairs);
+    const QVector<Turn> turns{turn(1, "assistant", joined)};
+    const auto numShown = [](const Fixture& f) {
+        return f.document.toPlainText().count(QString::fromUtf8("\U0001F469"));
+    };
+    const QDeadlineTimer hours(10'000'000);
+    Fixture f;
+    f.transcript.setTurns(turns, hours);
+    while (!f.transcript.isLaidOut()) {
+        const auto before = numShown(f);
+        f.transcript.layout(hours);
+        REQUIRE(numShown(f) > before);
+        REQUIRE(numShown(f) <= before + 1000);
+    }
+    CHECK(numShown(f) == kPairs);
+    // Who sets no deadline wants all of it.
+    Fixture whole;
+    whole.transcript.setTurns(turns);
+    CHECK(whole.transcript.isLaidOut());
+    CHECK(numShown(whole) == kPairs);
+}
