@@ -58,8 +58,8 @@ uint32_t choose_step_tokens(uint64_t layer_weights, bool is_exact) {
     return static_cast<uint32_t>(std::clamp<uint64_t>(rows / 32 * 32, 2 * kLeastPrefillRows, 512));
 }
 
-/// Scales of q8_0 keys follow the largest of 32 dimensions: above this the others lose digits.
-/// Measured on Qwen2.5-Coder-0.5B: docs/performance.md.
+/// Scales of q8_0 and q4_0 keys follow the largest of 32 dimensions: above this the others lose
+/// digits. Measured on Qwen2.5-Coder-0.5B: docs/performance.md.
 constexpr float kLargeKeyBias = 16.0f;
 
 float largest_key_bias(const Model& model) {
@@ -514,6 +514,17 @@ class GgufModelLoader : public ModelLoader {
         return {};
     }
 
+    static void warn_of_coarse_keys(LoadedModel& loaded) {
+        const KvType type = loaded.info.kv_type;
+        if (type != KvType::q8_0 && type != KvType::q4_0) return;
+        const float bias = largest_key_bias(*loaded.model);
+        if (bias <= kLargeKeyBias) return;
+        loaded.info.warnings.push_back(fmt::format(
+            "this model's key biases reach {:.0f}: a {} context costs it {}, f16 does "
+            "not",
+            bias, kv_type_name(type), type == KvType::q8_0 ? "accuracy" : "much of its accuracy"));
+    }
+
     Result<void> plan(LoadedModel& loaded, const LoadOptions& options) {
         const SystemMemory memory = read_memory_();
         ModelInfo& info = loaded.info;
@@ -531,12 +542,7 @@ class GgufModelLoader : public ModelLoader {
         info.context_tokens = plan.context_tokens;
         loaded.num_kv_blocks = plan.num_kv_blocks;
         if (!plan.warning.empty()) info.warnings.push_back(std::move(plan.warning));
-        const float bias = info.kv_type == KvType::q8_0 ? largest_key_bias(*loaded.model) : 0.0f;
-        if (bias > kLargeKeyBias)
-            info.warnings.push_back(fmt::format(
-                "this model's key biases reach {:.0f}: a q8_0 context costs it accuracy, f16 does "
-                "not",
-                bias));
+        warn_of_coarse_keys(loaded);
         if (memory.available_bytes > 0 && info.file_bytes > memory.available_bytes)
             info.warnings.emplace_back(
                 "the model is larger than the memory that is free: it will be slow");

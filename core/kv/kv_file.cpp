@@ -139,8 +139,8 @@ Result<KvFileView> KvFileView::parse(std::span<const std::byte> bytes, std::stri
 // From here on nothing is added or multiplied without a check: the numbers are anybody's.
 Result<void> KvFileView::check_sizes(uint64_t note_bytes, uint64_t data_offset) {
     const std::span<const std::byte> bytes = data_;
-    if (kv_type_ > static_cast<uint32_t>(KvType::q8_0))
-        return wrong(fmt::format("the KV type is {}", kv_type_), "0, 1 or 2");
+    if (kv_type_ > static_cast<uint32_t>(KvType::q4_0))
+        return wrong(fmt::format("the KV type is {}", kv_type_), "0 to 3");
     if (num_layers_ == 0 || num_layers_ > kv_file_limits::kMaxLayers)
         return wrong(fmt::format("there are {} layers", num_layers_),
                      fmt::format("1 to {}", kv_file_limits::kMaxLayers));

@@ -17,6 +17,7 @@ Result<std::unique_ptr<CudaBackend>> CudaBackend::create(
     const Gpu& gpu, const Model& model, const BackendOptions& options,
     const std::function<Result<void>(double)>& report, const CudaOptions& own) {
     HOKKU_CHECK(check_cuda_features(model.spec()));
+    HOKKU_CHECK(check_cuda_context(options.kv_type));
     if (options.exact) {
         return Error{ErrorCode::unsupported, "the exact mode is the CPU's", "GPU", ""};
     }

@@ -60,6 +60,20 @@ Result<void> check_cuda_features(const ModelSpec& spec) {
     return {};
 }
 
+Result<void> check_cuda_context(KvType kv_type) {
+    switch (kv_type) {
+        case KvType::f32:
+        case KvType::f16:
+        case KvType::q8_0:
+            return {};
+        case KvType::q4_0:
+            break;
+    }
+    return Error{ErrorCode::unsupported,
+                 fmt::format("GPUs do not keep a context of type {}", kv_type_name(kv_type)),
+                 "load options", "q8_0 or f16 there, or the CPU (--device cpu)"};
+}
+
 uint64_t context_block_bytes(const ModelSpec& spec, KvType kv_type) {
     return KvMemory::block_bytes(spec, kv_type) + rope_bytes_of_block(spec) +
            (2 * kMaxRows - 1 + kPrefillRows) * sizeof(uint32_t);
@@ -69,6 +83,7 @@ Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
                            const BlasNeeds& blas) {
     const ModelSpec& spec = model.spec();
     HOKKU_CHECK(check_cuda_features(spec));
+    HOKKU_CHECK(check_cuda_context(kv_type));
     HOKKU_CHECK(gpu.make_current());
     HOKKU_TRY(const GpuWeightPlan weights, plan_weights(model, gpu, 0));
     HOKKU_TRY(const GpuMemoryInfo memory, gpu.memory_info());

@@ -22,10 +22,13 @@ struct CudaPlan {
 /// Errors : unsupported: what the model asks for and kernels do not compute, by name.
 Result<void> check_cuda_features(const ModelSpec& spec);
 
+/// Errors : unsupported: a type of context that the kernels do not read.
+Result<void> check_cuda_context(KvType kv_type);
+
 /// Bytes of a KV block with its part of the tables.
 uint64_t context_block_bytes(const ModelSpec& spec, KvType kv_type);
 
-/// Errors : as check_cuda_features(); device.
+/// Errors : as check_cuda_features() and check_cuda_context(); device.
 Result<CudaPlan> plan_cuda(const Gpu& gpu, const Model& model, KvType kv_type,
                            const BlasNeeds& blas);
 

@@ -277,7 +277,11 @@ TEST_CASE("hokku bench: --kv-type chooses how the context is kept", "[cli][quick
     // for 16.
     constexpr uint64_t kHeads = uint64_t{TinyLlama::kLayers} * TinyLlama::kKvHeads * 3 * 64;
     const std::vector<std::pair<std::string, uint64_t>> cases = {
-        {"f32", kHeads * (8 + 8) * 4}, {"f16", kHeads * (8 + 16) * 2}, {"q8_0", kHeads * 28}};
+        {"f32", kHeads * (8 + 8) * 4},
+        {"f16", kHeads * (8 + 16) * 2},
+        {"q8_0", kHeads * 28},
+        // A group of 32 has 16 bytes and a scale, however few dimensions it has.
+        {"q4_0", kHeads * (16 + 2) * 2}};
     for (const auto& [type, bytes] : cases) {
         const HokkuRun run = bench(type);
         INFO(type << " " << run.err);
@@ -286,5 +290,5 @@ TEST_CASE("hokku bench: --kv-type chooses how the context is kept", "[cli][quick
         CHECK(result["kv_type"] == type);
         CHECK(result["kv_bytes"] == bytes);
     }
-    for (const char* wrong : {"q4_0", "", "F16", "f32,f16"}) CHECK(bench(wrong).status == 2);
+    for (const char* wrong : {"q4_1", "", "F16", "f32,f16"}) CHECK(bench(wrong).status == 2);
 }

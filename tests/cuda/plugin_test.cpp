@@ -89,6 +89,28 @@ TEST_CASE("GPU plug-in: contexts are of halves on a GPU and of floats on the CPU
     }
 }
 
+TEST_CASE("GPU plug-in: a context of 4 bits is the CPU's, which is told by name", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset();
+    const auto engine = engine_on_emulator();
+    const auto options = [&](const std::string& device) {
+        LoadOptions of_type = file.options(device);
+        of_type.kv_type = KvType::q4_0;
+        return of_type;
+    };
+    const auto refused = engine->load(options("cuda"));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::unsupported);
+    CHECK(refused.error().what == "GPUs do not keep a context of type q4_0");
+    CHECK(refused.error().expected == "q8_0 or f16 there, or the CPU (--device cpu)");
+    const ModelInfo info = value_of(engine->load(options("auto")));
+    CHECK(info.device.starts_with("CPU"));
+    CHECK(info.kv_type == KvType::q4_0);
+    CHECK(info.device_note.find("GPUs do not keep a context of type q4_0") != std::string::npos);
+    CHECK(continue_text(*engine, 2).reason == StopReason::max_tokens);
+    CHECK(FakeDriver::counts().num_live_allocations == 0);
+}
+
 TEST_CASE("GPU plug-in: without a device the CPU is taken, and the reason told", "[cuda][quick]") {
     const TinyFile file;
     const auto expect_cpu = [&](const std::string& reason) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
+
 #include "hokku/devices.h"
 #include "hokku/engine.h"
 #include "support/catch.h"
 #include "support/scratch_folder.h"
+#include "support/synthetic_model.h"
 #include "support/tiny_model.h"
 
 using hokku::Engine;
+using hokku::KvType;
 
 TEST_CASE("Engine::load: no more threads are used than there are CPUs, with a warning",
           "[engine][quick]") {
@@ -24,4 +28,27 @@ TEST_CASE("Engine::load: no more threads are used than there are CPUs, with a wa
     REQUIRE(capped->warnings.size() == plain->warnings.size() + 1);
     CHECK(capped->warnings.back().find(std::to_string(999 + num_cpus) + " threads") !=
           std::string::npos);
+}
+
+TEST_CASE("Engine::load: what coarse scales cost a model with large key biases is told",
+          "[engine][quick]") {
+    const hokku::testing::ScratchFolder folder;
+    hokku::testing::write_synthetic_model(
+        folder / "biased.gguf", {.architecture = "qwen2", .num_vocab = 256, .key_bias = 100});
+    hokku::testing::write_synthetic_model(folder / "plain.gguf", {.num_vocab = 256});
+    const auto told = [&](const char* file, KvType type) {
+        const auto info = Engine::create().value()->load(
+            {.path = folder / file, .context_tokens = 128, .kv_type = type});
+        REQUIRE(info.ok());
+        for (const std::string& warning : info->warnings)
+            if (warning.find("key biases reach") != std::string::npos)
+                return warning.substr(warning.find(": "));
+        return std::string();
+    };
+    CHECK(told("biased.gguf", KvType::f32).empty());
+    CHECK(told("biased.gguf", KvType::f16).empty());
+    CHECK(told("biased.gguf", KvType::q8_0) == ": a q8_0 context costs it accuracy, f16 does not");
+    CHECK(told("biased.gguf", KvType::q4_0) ==
+          ": a q4_0 context costs it much of its accuracy, f16 does not");
+    CHECK(told("plain.gguf", KvType::q4_0).empty());
 }

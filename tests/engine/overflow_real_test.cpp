@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr KvType kTypes[] = {KvType::f32, KvType::f16, KvType::q8_0};
+constexpr KvType kTypes[] = {KvType::f32, KvType::f16, KvType::q8_0, KvType::q4_0};
 
 std::unique_ptr<Engine> load(const LoadOptions& options) {
     auto engine = Engine::create().value();
@@ -100,7 +100,7 @@ TEST_CASE("Engine: branches of every architecture and KV type agree with fresh e
             check_branches(*engine, 100);
         }
     }
-    CHECK(num_models >= (kIsSanitized ? 40 : 120));
+    CHECK(num_models >= (kIsSanitized ? 40 : 160));
 }
 
 TEST_CASE("Engine: branches around a sliding window of 16 agree with fresh evaluation",

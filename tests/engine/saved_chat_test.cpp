@@ -97,7 +97,7 @@ void check_round_trip(const LoadOptions& options, size_t num_prompt) {
 TEST_CASE("Engine: a saved chat goes on in another engine as in its own", "[engine][quick]") {
     const ScratchFolder folder;
     make_tiny_llama().write(folder / "tiny.gguf");
-    for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0})
+    for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0, KvType::q4_0})
         for (const size_t num_prompt : {1u, 40u, 54u, 55u, 56u, 140u})
             check_round_trip({.path = folder / "tiny.gguf", .kv_type = type}, num_prompt);
 }
@@ -112,7 +112,7 @@ TEST_CASE("Engine: saved chats of every golden architecture go on", "[engine]") 
         if (!fs::exists(path) || !engine->load({.path = path}).ok()) continue;
         CAPTURE(path.string());
         ++num_models;
-        for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0})
+        for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0, KvType::q4_0})
             check_round_trip({.path = path, .kv_type = type}, 75);
     }
     CHECK(num_models >= 40);
@@ -237,7 +237,7 @@ TEST_CASE("Engine: a chat of 4,000 tokens resumes within 300 ms", "[engine][mode
     const auto ms_since = [](Clock::time_point start) {
         return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     };
-    for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0}) {
+    for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0, KvType::q4_0}) {
         const LoadOptions options{.path = *model, .context_tokens = 4096, .kv_type = type};
         const auto engine = load(options);
         const auto tokens = some_tokens(4000, engine->model()->num_vocab);

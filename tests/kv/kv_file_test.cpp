@@ -154,7 +154,7 @@ TEST_CASE("KvFile: hostile numbers with a right checksum are refused by name", "
     CHECK(contains(error_of(forged<uint32_t>(good, 8, 1), ErrorCode::unsupported), "version 1"));
     CHECK(contains(error_of(forged<uint32_t>(good, 8, 3), ErrorCode::unsupported), "version 3"));
     CHECK(contains(error_of(forged<uint32_t>(good, 8, 0), ErrorCode::unsupported), "version 0"));
-    CHECK(contains(error_of(forged<uint32_t>(good, 12, 3)), "KV type is 3"));
+    CHECK(contains(error_of(forged<uint32_t>(good, 12, 4)), "KV type is 4"));
     for (const uint32_t count : {0u, 65537u, 0xffffffffu})
         CHECK(contains(error_of(forged(good, 32, count)), std::to_string(count) + " layers"));
     CHECK(contains(error_of(forged<uint32_t>(good, 36, 0)), "a block has 0 tokens"));

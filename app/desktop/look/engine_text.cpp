@@ -117,6 +117,9 @@ constexpr const char* kSentences[] = {
                       "this model's key biases reach %1: a q8_0 context costs it accuracy, f16 "
                       "does not"),
     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                      "this model's key biases reach %1: a q4_0 context costs it much of its "
+                      "accuracy, f16 does not"),
+    QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
                       "the context cannot grow: the model goes up to %1 tokens (context): expected "
                       "%2 tokens, as it is"),
     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
@@ -150,7 +153,10 @@ QString deviceNoteText(const std::string& note) {
                            "the part of Hokku for NVIDIA GPUs is not installed")},
         {"the plug-in for GPUs is of another version",
          QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
-                           "the part of Hokku for GPUs is of another version")}};
+                           "the part of Hokku for GPUs is of another version")},
+        {"GPUs do not keep a context of type q4_0",
+         QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                           "GPUs cannot keep the conversation in 4 bits")}};
     QString reason = QString::fromStdString(note);
     for (const auto& [sign, words] : kReasons)
         if (note.find(sign) != std::string::npos) reason = Words::tr(words);

@@ -80,6 +80,7 @@ quint64 availableMemory() {
 double bytesPerValue(const QString& kvType) {
     if (kvType == QLatin1String("f16")) return 2.0;
     if (kvType == QLatin1String("q8_0")) return 34.0 / 32.0;  // a 16-bit scale for 32 values
+    if (kvType == QLatin1String("q4_0")) return 18.0 / 32.0;
     return 4.0;
 }
 

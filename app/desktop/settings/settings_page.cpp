@@ -222,6 +222,7 @@ void SettingsPage::Private::addEngine(QVBoxLayout* column) {
     type->addItem(tr("32-bit: exact"), QStringLiteral("f32"));
     type->addItem(tr("16-bit: half the memory"), QStringLiteral("f16"));
     type->addItem(tr("8-bit: a quarter of the memory"), QStringLiteral("q8_0"));
+    type->addItem(tr("4-bit: an eighth of the memory, less accurate"), QStringLiteral("q4_0"));
     type->setCurrentIndex(qMax(0, type->findData(settings.kvType())));
     QObject::connect(type, &QComboBox::activated, self,
                      [this, type] { settings.setKvType(type->currentData().toString()); });

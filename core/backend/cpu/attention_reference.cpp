@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kBlock = kKvPositions;
 
-// One head of a block: at(i, dim, position) reads element i, which belongs to that dimension and
+// One head of a block: at(i, dim, position) reads element i, which holds that dimension of that
 // position.
 struct Floats {
     const float* elements;
@@ -40,6 +40,21 @@ struct Codes {
     }
 };
 
+/// Two dimensions share an element.
+struct Nibbles {
+    const uint8_t* elements;
+    const uint16_t* scales;
+    Nibbles(const std::byte* head, size_t row)
+        : elements(reinterpret_cast<const uint8_t*>(head)),
+          scales(reinterpret_cast<const uint16_t*>(head + row * kBlock)) {}
+    [[nodiscard]] float at(size_t i, size_t dim, size_t position) const {
+        const uint16_t scale = scales[dim / kKvScaleDims * kBlock + position];
+        const unsigned code =
+            dim % kKvScaleDims < kKvNibbleBytes ? elements[i] & 15u : elements[i] >> 4u;
+        return (static_cast<float>(code) - 8.0f) * half_to_float(scale);
+    }
+};
+
 /// Running softmax of one query.
 struct Sums {
     float* values;  // [value_dim]
@@ -52,12 +67,13 @@ void attend_block(const AttentionTile& tile, const float* q, uint32_t block, uin
                   uint32_t last, Sums& sums) {
     const size_t physical = tile.blocks[block];
     const size_t value_row = kv_value_row(tile.kv_type, tile.value_dim);
-    const Head keys(tile.keys + physical * tile.key_block_stride, tile.key_dim);
+    const Head keys(tile.keys + physical * tile.key_block_stride,
+                    kv_key_rows(tile.kv_type, tile.key_dim));
     const Head values(tile.values + physical * tile.value_block_stride, value_row);
     float logits[kBlock] = {};
     for (uint32_t d = 0; d < tile.key_dim; ++d) {
         for (uint32_t p = 0; p < kBlock; ++p) {
-            logits[p] += q[d] * keys.at(size_t{d} * kBlock + p, d, p);
+            logits[p] += q[d] * keys.at(kv_element_of(tile.kv_type, d) * kBlock + p, d, p);
         }
     }
     float block_max = -INFINITY;
@@ -78,7 +94,7 @@ void attend_block(const AttentionTile& tile, const float* q, uint32_t block, uin
         const float e = std::exp(logits[p] - sums.max);
         sums.weight += e;
         for (uint32_t d = 0; d < tile.value_dim; ++d) {
-            sums.values[d] += e * values.at(p * value_row + d, d, p);
+            sums.values[d] += e * values.at(p * value_row + kv_element_of(tile.kv_type, d), d, p);
         }
     }
 }
@@ -118,6 +134,8 @@ void run_reference_tile(const AttentionTile& tile) {
             return run_tile<Halves>(tile);
         case KvType::q8_0:
             return run_tile<Codes>(tile);
+        case KvType::q4_0:
+            return run_tile<Nibbles>(tile);
     }
 }
 

@@ -17,6 +17,7 @@ static_assert(kKvPositions == kKvBlockTokens);
 namespace {
 
 constexpr float kMaxCode = 127.0f;
+constexpr uint8_t kNibbleZero = 8;
 constexpr uint16_t kLargestHalf = 0x7bff, kNotANumber = 0x7e00;
 
 /// One head's key or value of one position: element d is stored[d * stride].
@@ -61,6 +62,38 @@ void store_codes(const float* x, size_t dim, std::byte* stored, size_t stride, u
     }
 }
 
+/// The scale of a group of q4_0 and its codes, each 8 more than what the scale is multiplied by.
+/// The value of the largest magnitude becomes -8 times the scale, which is negative where it is
+/// positive: as ggml quantises, so that a block means in a file what it means here.
+uint16_t quantise_nibbles(const float* x, size_t n, uint8_t* codes) {
+    float furthest = 0;
+    bool is_finite = true;
+    for (size_t i = 0; i < n; ++i) {
+        is_finite &= std::isfinite(x[i]);
+        if (std::abs(x[i]) > std::abs(furthest)) furthest = x[i];
+    }
+    if (!is_finite) {
+        std::fill_n(codes, n, kNibbleZero);
+        return kNotANumber;
+    }
+    const float scale = furthest / -8.0f, inverse = 1.0f / scale;
+    const float factor = std::isfinite(inverse) ? inverse : 0.0f;
+    for (size_t i = 0; i < n; ++i)
+        codes[i] = static_cast<uint8_t>(std::min(15.0f, x[i] * factor + 8.5f));
+    return float_to_half(scale);
+}
+
+void store_nibbles(const float* x, size_t dim, std::byte* stored, size_t stride, uint16_t* scales) {
+    auto* out = reinterpret_cast<uint8_t*>(stored);
+    for (size_t begin = 0; begin < dim; begin += kKvScaleDims) {
+        uint8_t codes[kKvScaleDims] = {};  // What is behind the last dimension stays zero.
+        *scales = quantise_nibbles(x + begin, std::min(dim - begin, kKvScaleDims), codes);
+        scales += kKvPositions;
+        for (size_t j = 0; j < kKvNibbleBytes; ++j, out += stride)
+            *out = static_cast<uint8_t>(codes[j] | codes[j + kKvNibbleBytes] << 4);
+    }
+}
+
 void store(KvType type, const float* x, size_t dim, std::byte* head, size_t first, size_t stride,
            size_t scale_offset, size_t slot) {
     switch (type) {
@@ -71,6 +104,9 @@ void store(KvType type, const float* x, size_t dim, std::byte* head, size_t firs
         case KvType::q8_0:
             return store_codes(x, dim, head + first, stride,
                                reinterpret_cast<uint16_t*>(head + scale_offset) + slot);
+        case KvType::q4_0:
+            return store_nibbles(x, dim, head + first, stride,
+                                 reinterpret_cast<uint16_t*>(head + scale_offset) + slot);
     }
 }
 
@@ -81,6 +117,7 @@ void append_kv(const Lane& lane, const KvPages& pages, const float* k, size_t k_
                uint32_t num_kv_heads, uint32_t key_dim, uint32_t value_dim) {
     const KvType type = pages.type;
     const size_t value_row = kv_value_row(type, value_dim);
+    const size_t key_rows = kv_key_rows(type, key_dim);
     const Lane::Range items = lane.share(num_kv_heads * num_rows);
     for (uint32_t item = items.begin; item < items.end; ++item) {
         const size_t head = item / num_rows, row = item % num_rows;
@@ -88,7 +125,7 @@ void append_kv(const Lane& lane, const KvPages& pages, const float* k, size_t k_
         const size_t block = pages.blocks[position / kKvPositions];
         store(type, k + row * k_stride + head * key_dim, key_dim,
               pages.keys + block * pages.key_block_stride + head * kv_key_head_bytes(type, key_dim),
-              slot, kKvPositions, kv_element_bytes(type, key_dim), slot);
+              slot, kKvPositions, kv_element_bytes(type, key_rows), slot);
         store(type, v + row * v_stride + head * value_dim, value_dim,
               pages.values + block * pages.value_block_stride +
                   head * kv_value_head_bytes(type, value_dim),

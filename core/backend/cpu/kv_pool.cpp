@@ -32,20 +32,23 @@ void clear_columns(std::byte* rows, size_t num_rows, size_t element_bytes, size_
                     (kKvPositions - first) * element_bytes);
 }
 
+/// Zeros the scales of the positions from `first` on.
+void clear_scales(KvType type, std::byte* scales, size_t dim, size_t first) {
+    if (kv_has_scales(type)) clear_columns(scales, kv_num_groups(dim), sizeof(uint16_t), first);
+}
+
 /// Zeros the positions from `first` on of one head.
 void clear_keys(KvType type, std::byte* head, size_t key_dim, size_t first) {
-    const size_t elements = kv_element_bytes(type, key_dim);
-    clear_columns(head, key_dim, elements / key_dim / kKvPositions, first);
-    const size_t num_groups = kv_scale_bytes(type, key_dim) / sizeof(uint16_t) / kKvPositions;
-    clear_columns(head + elements, num_groups, sizeof(uint16_t), first);
+    const size_t num_rows = kv_key_rows(type, key_dim);
+    clear_columns(head, num_rows, kv_element_size(type), first);
+    clear_scales(type, head + kv_element_bytes(type, num_rows), key_dim, first);
 }
 
 void clear_values(KvType type, std::byte* head, size_t value_dim, size_t first) {
     const size_t elements = kv_element_bytes(type, kv_value_row(type, value_dim));
     const size_t used = elements / kKvPositions * first;
     std::memset(head + used, 0, elements - used);
-    const size_t num_groups = kv_scale_bytes(type, value_dim) / sizeof(uint16_t) / kKvPositions;
-    clear_columns(head + elements, num_groups, sizeof(uint16_t), first);
+    clear_scales(type, head + elements, value_dim, first);
 }
 
 }  // namespace

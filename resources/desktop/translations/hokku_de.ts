@@ -420,6 +420,10 @@
         <source>this model&apos;s key biases reach %1: a q8_0 context costs it accuracy, f16 does not</source>
         <translation>Mit 8 Bit für das Gedächtnis schreibt dieses Modell ungenauer (seine Key-Biases reichen bis %1); mit 16 Bit nicht.</translation>
     </message>
+    <message>
+        <source>this model&apos;s key biases reach %1: a q4_0 context costs it much of its accuracy, f16 does not</source>
+        <translation>Mit 4 Bit für das Gedächtnis schreibt dieses Modell viel schlechter (seine Key-Biases reichen bis %1); mit 16 Bit nicht.</translation>
+    </message>
     <message numerus="yes">
         <source>%n threads</source>
         <comment>of a processor</comment>
@@ -499,6 +503,10 @@
     <message>
         <source>the part of Hokku for GPUs is of another version</source>
         <translation>der Teil von Hokku für GPUs hat eine andere Version</translation>
+    </message>
+    <message>
+        <source>GPUs cannot keep the conversation in 4 bits</source>
+        <translation>GPUs können das Gespräch nicht mit 4 Bit behalten</translation>
     </message>
     <message>
         <source>Not on a GPU: %1</source>
@@ -1380,6 +1388,10 @@
     <message>
         <source>8-bit: a quarter of the memory</source>
         <translation>8 Bit: ein Viertel des Speichers</translation>
+    </message>
+    <message>
+        <source>4-bit: an eighth of the memory, less accurate</source>
+        <translation>4 Bit: ein Achtel des Speichers, ungenauer</translation>
     </message>
     <message>
         <source>Memory of the conversation</source>

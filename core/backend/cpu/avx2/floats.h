@@ -49,6 +49,20 @@ HOKKU_INLINE Floats load_int8s(const int8_t* p) {
     return _mm256_cvtepi32_ps(
         _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
 }
+/// The halves of kLanes bytes, codes of 4 bits, as floats from -8 to 7.
+HOKKU_INLINE void load_nibbles(const uint8_t* p, Floats& low, Floats& high) {
+    const __m256i bytes =
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    // Ored into the last bits of 2^23 and of 2^19 (which counts a byte's upper half), they are
+    // added to it.
+    const auto add_to = [bytes](int mask, float power) HOKKU_LAMBDA {
+        const __m256i bits = _mm256_and_si256(bytes, _mm256_set1_epi32(mask));
+        return _mm256_sub_ps(_mm256_or_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(power)),
+                             _mm256_set1_ps(power + 8.0f));
+    };
+    low = add_to(0x0f, 0x1p23f);
+    high = add_to(0xf0, 0x1p19f);
+}
 HOKKU_INLINE void store(float* p, Floats x) {
     _mm256_storeu_ps(p, x);
 }

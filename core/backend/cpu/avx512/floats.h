@@ -37,6 +37,15 @@ HOKKU_INLINE Floats load_int8s(const int8_t* p) {
     return _mm512_cvtepi32_ps(
         _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
 }
+/// The halves of kLanes bytes, codes of 4 bits, as floats from -8 to 7.
+HOKKU_INLINE void load_nibbles(const uint8_t* p, Floats& low, Floats& high) {
+    // The permutation looks at no more than 4 bits of an index.
+    const __m512 values = _mm512_set_ps(7, 6, 5, 4, 3, 2, 1, 0, -1, -2, -3, -4, -5, -6, -7, -8);
+    const __m512i codes =
+        _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    low = _mm512_permutexvar_ps(codes, values);
+    high = _mm512_permutexvar_ps(_mm512_srli_epi32(codes, 4), values);
+}
 HOKKU_INLINE void store(float* p, Floats x) {
     _mm512_storeu_ps(p, x);
 }

@@ -59,6 +59,18 @@ HOKKU_INLINE Floats load_int8s(const int8_t* p) {
     const int16x8_t wide = vmovl_s8(vreinterpret_s8_u32(vdup_n_u32(four)));
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
 }
+/// The halves of kLanes bytes, codes of 4 bits, as floats from -8 to 7.
+HOKKU_INLINE void load_nibbles(const uint8_t* p, Floats& low, Floats& high) {
+    uint32_t four;
+    __builtin_memcpy(&four, p, sizeof four);
+    const uint8x8_t bytes = vreinterpret_u8_u32(vdup_n_u32(four));
+    const auto less_eight = [](uint8x8_t codes) HOKKU_LAMBDA {
+        const int16x8_t wide = vsubl_s8(vreinterpret_s8_u8(codes), vdup_n_s8(8));
+        return vcvtq_f32_s32(vmovl_s16(vget_low_s16(wide)));
+    };
+    low = less_eight(vand_u8(bytes, vdup_n_u8(15)));
+    high = less_eight(vshr_n_u8(bytes, 4));
+}
 HOKKU_INLINE void store(float* p, Floats x) {
     vst1q_f32(p, x);
 }

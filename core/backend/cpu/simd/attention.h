@@ -48,6 +48,52 @@ struct Part {
     uint32_t last_end;                        // Largest of end.
 };
 
+/// sums[r][c] += q[r][d] * k[c]
+template <size_t kRows, size_t kColumns>
+HOKKU_INLINE void add_products(const Part& part, size_t d, const Floats* k,
+                               Floats (*sums)[kColumns]) {
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRows; ++r) {
+        const Floats q = splat(part.q[r][d]);
+#pragma GCC unroll 4
+        for (size_t c = 0; c < kColumns; ++c) sums[r][c] = mul_add(q, k[c], sums[r][c]);
+    }
+}
+
+/// sums[r][c] += q[r] . keys[.][c] over the dimensions [begin, end), which share their scales if
+/// they have any. Asks for as much from `next` on.
+template <class Kv, size_t kRows, size_t kColumns>
+HOKKU_INLINE void add_group(const Part& part, size_t begin, size_t end,
+                            const typename Kv::Element* keys, Floats (*sums)[kColumns],
+                            const std::byte*& next) {
+    constexpr size_t kAheadBytes = kColumns * kLanes * sizeof(typename Kv::Element);
+    if constexpr (Kv::kDims == 2) {
+        const size_t length = end - begin;
+        const size_t num_low = length < kKvNibbleBytes ? length : kKvNibbleBytes;
+        const auto* bytes = keys + begin / 2 * kBlock;
+        for (size_t j = 0; j < num_low; ++j) {
+            Floats low[kColumns], high[kColumns];
+#pragma GCC unroll 4
+            for (size_t c = 0; c < kColumns; ++c)
+                load_nibbles(bytes + j * kBlock + kLanes * c, low[c], high[c]);
+            ask_ahead<Kv, kColumns>(next);
+            if (next) next += kAheadBytes;
+            add_products<kRows, kColumns>(part, begin + j, low, sums);
+            if (j + kKvNibbleBytes < length)
+                add_products<kRows, kColumns>(part, begin + j + kKvNibbleBytes, high, sums);
+        }
+    } else {
+        for (size_t d = begin; d < end; ++d) {
+            Floats k[kColumns];
+#pragma GCC unroll 4
+            for (size_t c = 0; c < kColumns; ++c) k[c] = Kv::read(keys + d * kBlock + kLanes * c);
+            ask_ahead<Kv, kColumns>(next);
+            if (next) next += kAheadBytes;
+            add_products<kRows, kColumns>(part, d, k, sums);
+        }
+    }
+}
+
 /// logits[r][columns] = q[r] . keys[.][columns] for kColumns registers of positions from `column`
 /// on; where keys have scales, group by group of dimensions. Asks for as much from `next` on.
 template <class Kv, size_t kRows, size_t kColumns>
@@ -63,20 +109,7 @@ void score_columns(const Part& part, size_t key_dim, const std::byte* keys, size
 #pragma GCC unroll 4
             for (size_t c = 0; c < kColumns; ++c) sums[r][c] = zero();
         }
-        for (size_t d = begin; d < end; ++d) {
-            Floats k[kColumns];
-#pragma GCC unroll 4
-            for (size_t c = 0; c < kColumns; ++c)
-                k[c] = Kv::read(elements + d * kBlock + kLanes * c);
-            ask_ahead<Kv, kColumns>(next);
-            if (next) next += kColumns * kLanes * sizeof(typename Kv::Element);
-#pragma GCC unroll 8
-            for (size_t r = 0; r < kRows; ++r) {
-                const Floats q = splat(part.q[r][d]);
-#pragma GCC unroll 4
-                for (size_t c = 0; c < kColumns; ++c) sums[r][c] = mul_add(q, k[c], sums[r][c]);
-            }
-        }
+        add_group<Kv, kRows, kColumns>(part, begin, end, elements, sums, next);
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
@@ -84,7 +117,8 @@ void score_columns(const Part& part, size_t key_dim, const std::byte* keys, size
                 float* out = logits + r * kBlock + column + kLanes * c;
                 if constexpr (Kv::kIsScaled) {
                     const Floats scale =
-                        load_halves(scales_of<Kv>(keys, key_dim, begin) + column + kLanes * c);
+                        load_halves(scales_of<Kv>(keys, kv_key_rows(Kv::kType, key_dim), begin) +
+                                    column + kLanes * c);
                     const Floats before = begin == 0 ? zero() : load(out);
                     sums[r][c] = mul_add(scale, sums[r][c], before);
                 }
@@ -101,8 +135,26 @@ void score_block(const Part& part, size_t key_dim, const std::byte* keys, uint32
     constexpr size_t kColumns = columns_of(kRows);
     for (uint32_t column = 0; column < num_visible; column += kLanes * kColumns) {
         score_columns<Kv, kRows, kColumns>(part, key_dim, keys, column, logits, next);
-        if (next) next += key_dim * kLanes * kColumns * sizeof(typename Kv::Element);
+        if (next)
+            next +=
+                kv_key_rows(Kv::kType, key_dim) * kLanes * kColumns * sizeof(typename Kv::Element);
     }
+}
+
+/// Lanes of the registers of columns that are whole, and of those at the end of a row.
+struct EveryLane {
+    HOKKU_INLINE AllLanes operator[](size_t) const { return {}; }
+};
+struct LastLanes {
+    Mask lanes[2];
+    HOKKU_INLINE Mask operator[](size_t column) const { return lanes[column]; }
+};
+
+/// The lanes of register number `column` from dimension d on that have values.
+template <class Kv>
+HOKKU_INLINE Mask lanes_left(size_t d, size_t column, size_t value_dim) {
+    const size_t first = d + dim_of_column<Kv>(column);
+    return first_lanes(first < value_dim ? value_dim - first : 0);
 }
 
 /// sums[r][d..] += weights[r][p] * values[p][d..] over positions [0, end). Each group of kScaleRun
@@ -117,15 +169,14 @@ HOKKU_INLINE void add_columns(const float* weights, const typename Kv::Element* 
     for (size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
         for (size_t c = 0; c < kColumns; ++c) {
-            acc[r][c] = load(sums + r * value_dim + kLanes * c, lanes);
+            acc[r][c] = load(sums + r * value_dim + dim_of_column<Kv>(c), lanes[c]);
         }
     }
     for (uint32_t p = 0; p < end; ++p) {
         Floats v[kColumns];
-#pragma GCC unroll 4
-        for (size_t c = 0; c < kColumns; ++c) v[c] = Kv::read(values + p * row + kLanes * c, lanes);
+        read_columns<Kv, kColumns>(values + p * row, lanes, v);
         ask_ahead<Kv, kColumns>(next);
-        if (next) next += kColumns * kLanes * sizeof(typename Kv::Element);
+        if (next) next += kColumns * kLanes / Kv::kDims * sizeof(typename Kv::Element);
 #pragma GCC unroll 8
         for (size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
@@ -139,7 +190,7 @@ HOKKU_INLINE void add_columns(const float* weights, const typename Kv::Element* 
     for (size_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
         for (size_t c = 0; c < kColumns; ++c) {
-            store(sums + r * value_dim + kLanes * c, lanes, acc[r][c]);
+            store(sums + r * value_dim + dim_of_column<Kv>(c), lanes[c], acc[r][c]);
         }
     }
 }
@@ -156,13 +207,12 @@ HOKKU_INLINE void scale_weights(const float* weights, const uint16_t* scales, fl
     }
 }
 
-/// The weights for kColumns registers of values from dimension d on: as they are, or each group's
-/// times its scales, in `scaled` [2][kRows][kBlock].
+/// The weights for the registers of values whose first dimensions are d to `last`: as they are, or
+/// each group's times its scales, in `scaled` [2][kRows][kBlock].
 template <class Kv, size_t kRows>
 HOKKU_INLINE const float* weights_for(const float* weights, const std::byte* head, size_t row,
-                                      size_t d, size_t num_columns, float* scaled) {
+                                      size_t d, size_t last, float* scaled) {
     if constexpr (!Kv::kIsScaled) return weights;
-    const size_t last = d + num_columns * kLanes - 1;
     scale_weights<kRows>(weights, scales_of<Kv>(head, row, d), scaled);
     if (last / kKvScaleDims != d / kKvScaleDims) {
         scale_weights<kRows>(weights, scales_of<Kv>(head, row, last), scaled + kRows * kBlock);
@@ -173,22 +223,25 @@ HOKKU_INLINE const float* weights_for(const float* weights, const std::byte* hea
 template <class Kv, size_t kRows>
 void add_values(const float* weights, const std::byte* head, size_t value_dim, uint32_t end,
                 float* sums, const std::byte* next) {
-    constexpr size_t kColumns = columns_of(kRows);
+    constexpr size_t kColumns = columns_of(kRows), kDims = Kv::kDims;
+    constexpr size_t kStep = kColumns * kLanes / kDims;  // Elements.
+    constexpr size_t kLast = dim_of_column<Kv>(kColumns - 1);
     static_assert(!Kv::kIsScaled || kLanes * kColumns <= 2 * kKvScaleDims);
     alignas(64) float scaled[Kv::kIsScaled ? 2 * kRows * kBlock : 1];
     const auto* values = reinterpret_cast<const typename Kv::Element*>(head);
     const size_t row = kv_value_row(Kv::kType, value_dim);
-    size_t d = 0;
-    for (; d + kLanes * kColumns <= value_dim; d += kLanes * kColumns) {
-        const float* w = weights_for<Kv, kRows>(weights, head, row, d, kColumns, scaled);
-        add_columns<Kv, kRows, kColumns>(w, values + d, row, end, AllLanes{}, value_dim, sums + d,
+    size_t i = 0, d = 0;  // Element and its first dimension.
+    for (; d + kLast + kLanes <= value_dim; i += kStep, d = first_dim<Kv>(i)) {
+        const float* w = weights_for<Kv, kRows>(weights, head, row, d, d + kLast, scaled);
+        add_columns<Kv, kRows, kColumns>(w, values + i, row, end, EveryLane{}, value_dim, sums + d,
                                          next);
-        if (next) next += kBlock * kLanes * kColumns * sizeof(typename Kv::Element);
+        if (next) next += kBlock * kStep * sizeof(typename Kv::Element);
     }
-    for (; d < value_dim; d += kLanes) {
-        const float* w = weights_for<Kv, kRows>(weights, head, row, d, 1, scaled);
-        add_columns<Kv, kRows, 1>(w, values + d, row, end, first_lanes(value_dim - d), value_dim,
-                                  sums + d, nullptr);
+    for (; d < value_dim; i += kLanes, d = first_dim<Kv>(i)) {
+        const float* w = weights_for<Kv, kRows>(weights, head, row, d, d, scaled);
+        const LastLanes lanes{
+            {lanes_left<Kv>(d, 0, value_dim), lanes_left<Kv>(d, kDims - 1, value_dim)}};
+        add_columns<Kv, kRows, kDims>(w, values + i, row, end, lanes, value_dim, sums + d, nullptr);
     }
 }
 
@@ -345,6 +398,8 @@ void run_tile(const AttentionTile& tile) {
             return run_tile_of<HalfKv>(tile);
         case KvType::q8_0:
             return run_tile_of<CodeKv>(tile);
+        case KvType::q4_0:
+            return run_tile_of<NibbleKv>(tile);
     }
 }
 
