@@ -63,10 +63,7 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
     info_.rank_weight_bytes = {weight_bytes(model_.weights())};
     if (GpuCommunicator* others = own_options_.others) {
         if (others->exchange() != nullptr) info_.kernels += ", one-shot all-reduce";
-        // The ways between the devices are found before graphs are captured.
-        others->all_reduce({buffers_.delta, spec.dim});
-        HOKKU_CHECK(gpu_.check(others->take_result(), "ncclAllReduce"));
-        HOKKU_CHECK(gpu_.synchronize());
+        HOKKU_CHECK(meet_others(*others));
     }
     HOKKU_TRY(ContextMemory context,
               ContextMemory::create(gpu_, spec, options_, options_.num_kv_blocks));
@@ -97,10 +94,34 @@ Result<void> CudaBackend::start_buffers() {
         "cuMemsetD8Async");
 }
 
+/// Sums of as few and as many rows as steps have and of sizes between: the ways
+/// between the devices are found before graphs are captured, and no step waits
+/// for others on the host.
+Result<void> CudaBackend::meet_others(GpuCommunicator& others) {
+    if (!others.meet()) {
+        return Error{ErrorCode::device, "another GPU of the model has failed", gpu_.info().name,
+                     ""};
+    }
+    const uint32_t most = max_prefill_rows(options_);
+    for (uint32_t rows = 1; rows < 2 * most; rows *= 2) {
+        others.all_reduce({buffers_.delta, size_t{std::min(rows, most)} * model_.spec().dim});
+    }
+    HOKKU_CHECK(gpu_.check(others.take_result(), "ncclAllReduce"));
+    return gpu_.synchronize();
+}
+
 CudaBackend::~CudaBackend() {
     if (!gpu_.make_current().ok()) return;
     gpu_.api().stream_synchronize(gpu_.stream());
     destroy_graphs(graphs_);
+}
+
+void CudaBackend::drop_graphs() {
+    if (!error_) {
+        error_ =
+            Error{ErrorCode::device, "another GPU of the model has failed", gpu_.info().name, ""};
+    }
+    if (gpu_.make_current().ok()) destroy_graphs(graphs_);
 }
 
 Result<void> CudaBackend::use_context(ContextMemory context) {

@@ -59,6 +59,9 @@ class CudaBackend final : public Backend {
     Result<void> grow_kv(uint32_t num_blocks) override;
     [[nodiscard]] std::optional<uint64_t> growth_blocks(uint64_t machine_bytes) const override;
     [[nodiscard]] const BackendInfo& info() const override { return info_; }
+    /// Of one that runs no more steps: destroys what was captured.
+    /// Threads: any, while no other is in here.
+    void drop_graphs();
 
   private:
     /// Rows of a step that are launched together.
@@ -75,6 +78,7 @@ class CudaBackend final : public Backend {
         : gpu_(gpu), model_(model), options_(options) {}
     Result<void> start(const std::function<Result<void>(double)>& report);
     Result<void> start_buffers();
+    Result<void> meet_others(GpuCommunicator& others);
     /// Takes the place of what there is.
     Result<void> use_context(ContextMemory context);
     Result<void> make_programs();

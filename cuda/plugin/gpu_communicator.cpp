@@ -3,11 +3,28 @@
 
 #include <fmt/format.h>
 
+#include <future>
+#include <thread>
 #include <utility>
 
 #include "base/try.h"
 
 namespace hokku::cuda {
+
+bool RankMeeting::wait() {
+    std::unique_lock lock(mutex_);
+    if (--num_missing_ == 0) changed_.notify_all();
+    changed_.wait(lock, [this] { return num_missing_ == 0 || is_ended_; });
+    return !is_ended_;
+}
+
+void RankMeeting::end() {
+    {
+        const std::lock_guard lock(mutex_);
+        is_ended_ = true;
+    }
+    changed_.notify_all();
+}
 
 Result<std::vector<std::unique_ptr<GpuCommunicator>>> GpuCommunicator::create(
     const NcclApi& api, std::span<const Gpu* const> gpus, AllReduce kind, uint32_t dim) {
@@ -28,10 +45,12 @@ Result<std::vector<std::unique_ptr<GpuCommunicator>>> GpuCommunicator::create(
         return Error{ErrorCode::device, fmt::format("NCCL status {}", static_cast<int32_t>(made)),
                      "ncclCommInitAll", ""};
     }
+    const auto meeting = std::make_shared<RankMeeting>(static_cast<uint32_t>(gpus.size()));
     std::vector<std::unique_ptr<GpuCommunicator>> ends;
     for (size_t i = 0; i < gpus.size(); ++i) {
         std::unique_ptr<GpuCommunicator> end(new GpuCommunicator(api, *gpus[i]));
         end->comm_ = comms[i];
+        end->meeting_ = meeting;
         end->rank_ = static_cast<uint32_t>(i);
         end->num_ranks_ = static_cast<uint32_t>(gpus.size());
         if (!exchanges.empty()) end->exchange_ = std::move(exchanges[i]);
@@ -46,12 +65,14 @@ GpuCommunicator::~GpuCommunicator() {
 }
 
 void GpuCommunicator::all_reduce(std::span<float> values) {
+    const std::lock_guard lock(calls_);
     if (is_aborted_) return note(NcclResult::invalid_usage);
     note(api_.all_reduce(values.data(), values.data(), values.size(), NcclType::f32,
                          NcclOperation::sum, comm_, gpu_.stream()));
 }
 
 void GpuCommunicator::all_gather(const GatherCall& call) {
+    const std::lock_guard lock(calls_);
     if (is_aborted_) return note(NcclResult::invalid_usage);
     note(api_.all_gather(call.part, call.whole, call.cols, NcclType::f32, comm_, gpu_.stream()));
 }
@@ -64,10 +85,31 @@ DriverResult GpuCommunicator::take_result() {
     return std::exchange(result_, DriverResult::success);
 }
 
-void GpuCommunicator::abort() {
-    if (is_aborted_.exchange(true)) return;
-    if (exchange_ != nullptr) exchange_->stop();
-    api_.abort(comm_);
+void GpuCommunicator::abort_all(std::span<GpuCommunicator* const> ends) {
+    // Calls put work into a stream and return. One that does not waits, against
+    // all that is known, for a rank that will not come, and the library's own
+    // flag alone ends that.
+    constexpr std::chrono::seconds kLongestCall{5};
+    // Of a lost device nobody knows when its graphs are gone.
+    constexpr std::chrono::seconds kLongestAbort{20};
+    std::vector<std::unique_lock<std::timed_mutex>> locks;
+    std::vector<NcclComm> comms;
+    for (GpuCommunicator* end : ends) {
+        if (end->is_aborted_.exchange(true)) continue;
+        if (end->exchange_ != nullptr) end->exchange_->stop();
+        end->meeting_->end();
+    }
+    for (GpuCommunicator* end : ends) {
+        locks.emplace_back(end->calls_, kLongestCall);
+        if (NcclComm comm = std::exchange(end->comm_, nullptr)) comms.push_back(comm);
+    }
+    if (comms.empty()) return;
+    const auto done = std::make_shared<std::promise<void>>();
+    std::thread([done, comms, abort = ends.front()->api_.abort] {
+        for (NcclComm comm : comms) abort(comm);
+        done->set_value();
+    }).detach();
+    done->get_future().wait_for(kLongestAbort);
 }
 
 }  // namespace hokku::cuda

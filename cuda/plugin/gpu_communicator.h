@@ -4,8 +4,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -20,7 +23,26 @@ namespace hokku::cuda {
 /// else by NCCL; or as one of them alone. Those of prompts are NCCL's.
 enum class AllReduce : uint8_t { automatic, nccl, one_shot };
 
-/// Threads: an end belongs to the thread of its rank, but for abort(): any.
+/// Where threads wait for each other on the host, once.
+class RankMeeting {
+  public:
+    explicit RankMeeting(uint32_t num_ranks) : num_missing_(num_ranks) {}
+    /// Until all have come; false: somebody has ended it.
+    bool wait();
+    void end();
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    uint32_t num_missing_;
+    bool is_ended_ = false;
+};
+
+/// The library lets one thread at a time work with a communicator, and ends the
+/// last of a group only when the graphs that hold calls of them are gone: each
+/// call has the end's lock, and who aborts sees to the graphs (RanksBackend).
+///
+/// Threads: an end belongs to the thread of its rank, but for abort_all(): any.
 class GpuCommunicator final : public Communicator {
   public:
     /// One end for each GPU. `dim`: values of a row.
@@ -41,10 +63,16 @@ class GpuCommunicator final : public Communicator {
     [[nodiscard]] const ExchangeParams* exchange() const {
         return exchange_ != nullptr ? &exchange_->params() : nullptr;
     }
+    /// Waits until every rank has come here; false: one has aborted. Calls that
+    /// are the first of their size find the ways between the devices, for which
+    /// the library waits on the host: no rank makes them before all can.
+    bool meet() { return meeting_->wait(); }
     /// How the calls since the last time went.
     DriverResult take_result();
-    /// Ends what others wait for. All calls fail afterwards.
-    void abort();
+    /// Of all ends of a group: ends what others wait for; all calls fail
+    /// afterwards. Waits until the graphs that hold calls are destroyed, but not
+    /// for ever.
+    static void abort_all(std::span<GpuCommunicator* const> ends);
 
   private:
     GpuCommunicator(const NcclApi& api, const Gpu& gpu) : api_(api), gpu_(gpu) {}
@@ -54,8 +82,10 @@ class GpuCommunicator final : public Communicator {
     const Gpu& gpu_;
     NcclComm comm_ = nullptr;
     std::unique_ptr<PeerExchange> exchange_;
+    std::shared_ptr<RankMeeting> meeting_;  // of all ends
+    std::timed_mutex calls_;                ///< Whoever is in the library.
     uint32_t rank_ = 0, num_ranks_ = 1;
-    std::atomic<bool> is_aborted_ = false;  ///< The library has freed comm_.
+    std::atomic<bool> is_aborted_ = false;  ///< The library frees comm_.
     DriverResult result_ = DriverResult::success;
 };
 

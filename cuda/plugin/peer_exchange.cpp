@@ -47,24 +47,30 @@ struct Places {
 
 }  // namespace
 
+uint64_t PeerExchange::bytes(size_t num_ranks, uint32_t n) {
+    if (num_ranks > kMaxExchangeRanks) return 0;
+    GpuLayout sizes;
+    Places::lay_out(sizes, num_ranks, n);
+    return sizes.used_bytes();
+}
+
 Result<std::vector<std::unique_ptr<PeerExchange>>> PeerExchange::create(
     std::span<const Gpu* const> gpus, uint32_t n) {
     std::vector<std::unique_ptr<PeerExchange>> all;
-    if (gpus.size() > kMaxExchangeRanks) return all;
+    const uint64_t num_bytes = bytes(gpus.size(), n);
+    if (num_bytes == 0) return all;
     HOKKU_TRY(const bool is_connected, connect(gpus));
     if (!is_connected) return all;
-    GpuLayout sizes;
-    Places::lay_out(sizes, gpus.size(), n);
     std::vector<Places> places;
     for (const Gpu* gpu : gpus) {
         std::unique_ptr<PeerExchange> one(new PeerExchange);
         HOKKU_CHECK(gpu->make_current());
-        HOKKU_TRY(one->memory_, gpu->allocate(sizes.used_bytes(), "exchange with other GPUs"));
+        HOKKU_TRY(one->memory_, gpu->allocate(num_bytes, "exchange with other GPUs"));
         HOKKU_TRY(one->stop_, gpu->allocate_pinned(sizeof(uint32_t), "exchange with other GPUs"));
         *one->stop_.as<uint32_t>() = 0;
-        HOKKU_CHECK(gpu->check(gpu->api().fill_bytes_async(one->memory_.address(), 0,
-                                                           sizes.used_bytes(), gpu->stream()),
-                               "cuMemsetD8Async"));
+        HOKKU_CHECK(gpu->check(
+            gpu->api().fill_bytes_async(one->memory_.address(), 0, num_bytes, gpu->stream()),
+            "cuMemsetD8Async"));
         HOKKU_CHECK(gpu->synchronize());  // Before any other rank writes there.
         GpuLayout layout(one->memory_.address());
         places.push_back(Places::lay_out(layout, gpus.size(), n));

@@ -20,6 +20,8 @@ class PeerExchange {
     /// Errors : device, out_of_memory.
     static Result<std::vector<std::unique_ptr<PeerExchange>>> create(
         std::span<const Gpu* const> gpus, uint32_t n);
+    /// What each of so many GPUs has of it; 0: more than the kernels add up.
+    static uint64_t bytes(size_t num_ranks, uint32_t n);
     [[nodiscard]] const ExchangeParams& params() const { return params_; }
     /// Kernels wait for no rank any more.
     void stop();

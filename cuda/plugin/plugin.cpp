@@ -219,13 +219,16 @@ Result<CudaPlan> plan_part(PluginModel& model, KvType kv_type, uint32_t begin, u
     if (model.gpus.size() == 1) return plan_of(*model.gpus.front(), part);
     HOKKU_TRY(const std::vector<GpuShard> shards,
               shard_for_gpus(part, static_cast<uint32_t>(model.gpus.size())));
+    // Whether GPUs reach each other is seen later.
+    const uint64_t exchange_bytes =
+        own.all_reduce == AllReduce::nccl ? 0 : PeerExchange::bytes(shards.size(), part.spec().dim);
     CudaPlan all{.free_bytes = UINT64_MAX, .total_bytes = UINT64_MAX};
     for (size_t i = 0; i < shards.size(); ++i) {
         HOKKU_TRY(const CudaPlan plan, plan_of(*model.gpus[i], shards[i].model));
         all.free_bytes = std::min(all.free_bytes, plan.free_bytes);
         all.total_bytes = std::min(all.total_bytes, plan.total_bytes);
         all.weight_bytes = std::max(all.weight_bytes, plan.weight_bytes);
-        all.fixed_bytes = std::max(all.fixed_bytes, plan.fixed_bytes + kNcclBytes);
+        all.fixed_bytes = std::max(all.fixed_bytes, plan.fixed_bytes + kNcclBytes + exchange_bytes);
         all.kv_block_bytes = std::max(all.kv_block_bytes, plan.kv_block_bytes);
     }
     return all;

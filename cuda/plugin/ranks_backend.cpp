@@ -12,6 +12,7 @@
 #include "base/try.h"
 #include "model/shard.h"
 #include "plugin/host_embedding.h"
+#include "plugin/ranks_trace.h"
 
 namespace hokku::cuda {
 
@@ -184,17 +185,24 @@ Result<void> RanksBackend::run_ranks(bool do_meet,
         return do_meet && error.code != ErrorCode::numeric && error.code != ErrorCode::bad_argument;
     };
     std::optional<Error> first;  // Before others failed of it.
+    for (Rank& rank : ranks_) rank.has_ended = false;
     threads_.run([&](uint32_t index) {
         Rank& rank = ranks_[index];
-        Result<void> done = work(rank, index);
-        if (done.ok()) return;
-        const std::lock_guard lock(ending_);
-        if (!first) first = done.error();
-        if (!ends_all(done.error())) return;
-        for (Rank& one : ranks_) one.others->abort();
+        const Result<void> done = work(rank, index);
+        std::unique_lock lock(ending_);
+        const bool has_other_ended_all = is_ending_;
+        if (!done.ok() && !has_other_ended_all) {
+            is_ending_ = ends_all(done.error());
+            if (!first || is_ending_) first = done.error();
+        }
+        rank.has_ended = true;
+        if (!is_ending_) return;
+        if (!has_other_ended_all) return end_all(lock);
+        lock.unlock();
+        if (rank.backend != nullptr) rank.backend->drop_graphs();
     });
     if (!first) return {};
-    if (ends_all(*first)) {
+    if (is_ending_) {
         lost_ = first;
         // For the engine: what there was is gone, whatever the reason.
         if (ranks_.front().backend != nullptr) lost_->code = ErrorCode::device;
@@ -204,6 +212,19 @@ Result<void> RanksBackend::run_ranks(bool do_meet,
     return *std::move(first);
 }
 
+/// Graphs first, as communicators wait for those that hold their calls: the own
+/// ones and those of ranks that have ended. The others drop theirs when they
+/// end, which they do once their own communicators are aborted.
+void RanksBackend::end_all(std::unique_lock<std::mutex>& lock) {
+    for (Rank& rank : ranks_) {
+        if (rank.has_ended && rank.backend != nullptr) rank.backend->drop_graphs();
+    }
+    lock.unlock();
+    std::vector<GpuCommunicator*> ends;
+    for (const Rank& rank : ranks_) ends.push_back(rank.others.get());
+    GpuCommunicator::abort_all(ends);
+}
+
 Result<std::span<const float>> RanksBackend::run(const Step& step) {
     const ModelSpec& spec = model_.spec();
     // Ranks look at the blocks themselves.
@@ -211,10 +232,6 @@ Result<std::span<const float>> RanksBackend::run(const Step& step) {
                                   .num_kv_blocks = UINT32_MAX,
                                   .max_step_tokens = options_.max_step_tokens,
                                   .max_step_logits = options_.max_step_logits}));
-    if (step.trace != nullptr && step.trace->stages) {
-        return Error{ErrorCode::unsupported, "ranks have parts of the stages", info_.device,
-                     "a trace of layers alone"};
-    }
     if (step.stop.stop_requested())
         return Error{ErrorCode::cancelled, "the step was cancelled", "model step", ""};
     Step own = step;
@@ -230,12 +247,20 @@ Result<std::span<const float>> RanksBackend::run(const Step& step) {
         own.hidden = {hidden_.data(), step.tokens.size() * spec.dim};
         if (step.trace != nullptr) step.trace->on_values("embed", own.hidden.last(spec.dim));
     }
+    std::optional<RanksTrace> trace;
+    if (step.trace != nullptr)
+        trace.emplace(static_cast<uint32_t>(ranks_.size()), step.trace->stages);
     HOKKU_CHECK(run_ranks(true, [&](Rank& rank, uint32_t index) -> Result<void> {
         Step rank_step = own;
-        if (index > 0) rank_step.trace = nullptr;
+        if (trace) rank_step.trace = &trace->of(index);
         HOKKU_TRY(rank.logits, rank.backend->run(rank_step));
         return {};
     }));
+    if (trace) {
+        std::vector<std::vector<ShardRange>> kv_heads;
+        for (const GpuShard& shard : shards_) kv_heads.push_back(shard.kv_heads);
+        trace->tell(*step.trace, spec, kv_heads);
+    }
     for (const Rank& rank : ranks_) {
         for (size_t row = 0; row < step.logit_rows.size(); ++row) {
             std::copy_n(

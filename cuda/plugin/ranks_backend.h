@@ -82,6 +82,7 @@ class RanksBackend final : public Backend {
         std::unique_ptr<CudaBackend> backend;
         std::vector<std::byte> block;  ///< Its part of one.
         uint32_t first_token = 0, num_tokens = 0;
+        bool has_ended = false;  ///< Its part of what run_ranks() does.
         std::span<const float> logits;
     };
     RanksBackend(const Model& model, std::span<const GpuShard> shards,
@@ -89,6 +90,9 @@ class RanksBackend final : public Backend {
     /// Does it on every rank; the first error. `do_meet`: they wait for each other, so that where
     /// one fails none can go on.
     Result<void> run_ranks(bool do_meet, const std::function<Result<void>(Rank&, uint32_t)>& work);
+    /// On the thread of a rank that failed: the others stop waiting for it.
+    /// `lock` has ending_.
+    void end_all(std::unique_lock<std::mutex>& lock);
     void take_info();
     /// visit(rank, offset in its part of a block, offset in the block, bytes).
     template <class Visit>
@@ -99,7 +103,8 @@ class RanksBackend final : public Backend {
     std::span<const GpuShard> shards_;
     BackendOptions options_;
     mutable std::vector<Rank> ranks_;
-    std::mutex ending_;
+    std::mutex ending_;  ///< Of has_ended and is_ending_.
+    bool is_ending_ = false;
     std::vector<float> hidden_, logits_, scratch_;
     BackendInfo info_;
     std::optional<Error> lost_;

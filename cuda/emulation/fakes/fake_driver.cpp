@@ -321,6 +321,7 @@ DriverResult context_reset(DeviceOrdinal device) {
     }
     std::erase_if(state.streams, [&](const auto& s) { return s.second->device == device; });
     std::erase_if(state.graph_execs, [&](const auto& g) { return g.second->device == device; });
+    state.changed.notify_all();
     std::vector<uint64_t> addresses;
     for (const auto& [address, allocation] : state.allocations) {
         if (allocation.device == device) addresses.push_back(address);

@@ -2,10 +2,14 @@
 #include "emulation/fakes/fake_nccl.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "emulation/fakes/fake_state.h"
@@ -21,6 +25,8 @@ using cuda::NcclResult;
 using cuda::NcclType;
 
 uint32_t timeout_ms = 20000;
+FakeNcclCalls call_options;
+std::string misuse;
 
 struct Part {
     const std::byte* send = nullptr;
@@ -111,8 +117,8 @@ void gather(Collective& collective) {
 
 /// The ranks of one communicator and the collectives that not all have come to.
 struct FakeClique {
-    uint32_t num_ranks = 0;
-    bool is_aborted = false;
+    uint32_t num_ranks = 0, num_ended = 0;
+    std::map<size_t, uint32_t> sizes;  ///< Of calls, and how many ranks have made the first.
     std::map<uint64_t, Collective> collectives;
 };
 
@@ -123,6 +129,25 @@ struct FakeComm {
     uint32_t rank = 0;
     int32_t device = 0;
     uint64_t num_run = 0;  ///< Collectives whose turn has come.
+    bool is_aborted = false;
+    std::set<size_t> sizes;  ///< Of its calls.
+    std::atomic<uint32_t> num_inside = 0;
+};
+
+/// While a thread is in a call.
+class InsideCall {
+  public:
+    explicit InsideCall(FakeComm& comm) : comm_(comm) {
+        if (comm_.num_inside++ == 0) return;
+        const std::lock_guard lock(fake_state().mutex);
+        misuse = "two threads are in calls of one communicator";
+    }
+    ~InsideCall() { --comm_.num_inside; }
+    InsideCall(const InsideCall&) = delete;
+    InsideCall& operator=(const InsideCall&) = delete;
+
+  private:
+    FakeComm& comm_;
 };
 
 DriverResult fail(FakeState& state, const std::string& what) {
@@ -135,7 +160,7 @@ DriverResult fail(FakeState& state, const std::string& what) {
 /// In the turn of one rank: waits for the others.
 DriverResult run_part(FakeState& state, FakeComm& comm, Part part) {
     FakeClique& clique = *comm.clique;
-    if (clique.is_aborted) return DriverResult::success;
+    if (comm.is_aborted) return DriverResult::success;
     const uint64_t number = comm.num_run++;
     Collective& collective = clique.collectives[number];
     collective.parts.resize(clique.num_ranks);
@@ -157,7 +182,7 @@ DriverResult run_part(FakeState& state, FakeComm& comm, Part part) {
     ++state.num_waiting_ranks;
     run_clique(state, clique);
     const auto is_over = [&] {
-        return collective.is_done || clique.is_aborted || state.sticky != DriverResult::success;
+        return collective.is_done || comm.is_aborted || state.sticky != DriverResult::success;
     };
     const bool is_in_time =
         state.changed.wait_for(state.mutex, std::chrono::milliseconds(timeout_ms), is_over);
@@ -166,27 +191,62 @@ DriverResult run_part(FakeState& state, FakeComm& comm, Part part) {
         return fail(state, "rank " + std::to_string(comm.rank) +
                                " waits for others in collective " + std::to_string(number));
     }
-    return collective.is_done || clique.is_aborted ? DriverResult::success : state.sticky;
+    return collective.is_done || comm.is_aborted ? DriverResult::success : state.sticky;
+}
+
+/// On the host, as long as devices do not know the ways to each other.
+void meet_first(FakeState& state, FakeComm& comm, const FakeStream& stream, size_t count) {
+    if (!call_options.are_first_ones_met || !comm.sizes.insert(count).second) return;
+    if (stream.capture != nullptr) misuse = "a captured call is the first of its size";
+    uint32_t& num_here = comm.clique->sizes[count];
+    ++num_here;
+    state.changed.notify_all();
+    state.changed.wait_for(state.mutex, std::chrono::milliseconds(timeout_ms),
+                           [&] { return num_here >= comm.clique->num_ranks || comm.is_aborted; });
 }
 
 NcclResult issue_part(NcclComm handle, cuda::StreamHandle stream_handle, const Part& part) {
     FakeState& state = fake_state();
-    const std::lock_guard lock(state.mutex);
     auto* comm = reinterpret_cast<FakeComm*>(handle);
     if (comm == nullptr) return NcclResult::invalid_argument;
+    const InsideCall inside(*comm);
+    std::this_thread::sleep_for(std::chrono::milliseconds(call_options.call_ms));
+    const std::lock_guard lock(state.mutex);
     const auto stream = find_stream(state, stream_handle);
     if (!stream || stream_handle == nullptr) return NcclResult::invalid_argument;
     if (stream->device != comm->device) return NcclResult::invalid_usage;
+    meet_first(state, *comm, *stream, part.count);
     issue(state, *stream,
           {.run = [&state, comm, part] { return run_part(state, *comm, part); },
            .clique = comm->clique});
     return NcclResult::success;
 }
 
+/// The last one of all ranks waits for the graphs.
+void end_comm(FakeState& state, FakeComm& comm) {
+    if (comm.num_inside > 0) misuse = "a communicator ends while a thread is in a call of it";
+    if (++comm.clique->num_ended < comm.clique->num_ranks) return;
+    const auto has_no_graph = [&] {
+        return std::none_of(state.graph_execs.begin(), state.graph_execs.end(),
+                            [&](const auto& graph) { return graph.second->clique == comm.clique; });
+    };
+    if (!state.changed.wait_for(state.mutex, std::chrono::milliseconds(timeout_ms), has_no_graph))
+        misuse = "communicators end while graphs hold their calls";
+}
+
 }  // namespace
 
 void set_fake_nccl_timeout_ms(uint32_t ms) {
     timeout_ms = ms;
+}
+
+void set_fake_nccl_calls(const FakeNcclCalls& calls) {
+    call_options = calls;
+}
+
+std::string take_fake_nccl_misuse() {
+    const std::lock_guard lock(fake_state().mutex);
+    return std::exchange(misuse, {});
 }
 
 namespace fake_nccl {
@@ -207,8 +267,11 @@ NcclResult init_all(NcclComm* comms, int32_t num_devices, const int32_t* devices
     clique->num_ranks = static_cast<uint32_t>(num_devices);
     for (int32_t i = 0; i < num_devices; ++i) {
         const int32_t device = devices != nullptr ? devices[i] : i;
-        comms[i] =
-            reinterpret_cast<NcclComm>(new FakeComm{clique, static_cast<uint32_t>(i), device, 0});
+        auto* comm = new FakeComm;
+        comm->clique = clique;
+        comm->rank = static_cast<uint32_t>(i);
+        comm->device = device;
+        comms[i] = reinterpret_cast<NcclComm>(comm);
     }
     return NcclResult::success;
 }
@@ -217,7 +280,9 @@ NcclResult destroy(NcclComm comm) {
     FakeState& state = fake_state();
     const std::lock_guard lock(state.mutex);
     drain_all(state);
-    delete reinterpret_cast<FakeComm*>(comm);
+    auto* own = reinterpret_cast<FakeComm*>(comm);
+    end_comm(state, *own);
+    delete own;
     return NcclResult::success;
 }
 
@@ -226,8 +291,9 @@ NcclResult abort(NcclComm comm) {
     FakeState& state = fake_state();
     const std::lock_guard lock(state.mutex);
     auto* own = reinterpret_cast<FakeComm*>(comm);
-    own->clique->is_aborted = true;
+    own->is_aborted = true;
     state.changed.notify_all();
+    end_comm(state, *own);
     // What it has issued may come to its turn later.
     static std::vector<std::unique_ptr<FakeComm>> ended;
     ended.emplace_back(own);

@@ -531,8 +531,9 @@ DriverResult graph_destroy(GraphHandle graph) {
 }
 
 DriverResult graph_exec_destroy(GraphExecHandle exec) {
-    HOKKU_FAKE_CALL("cuGraphExecDestroy", context)
+    HOKKU_FAKE_CALL("cuGraphExecDestroy", init)  // Of a lost device, too.
     const DriverResult result = drain_all(call.state());
+    call.state().changed.notify_all();
     if (call.state().graph_execs.erase(reinterpret_cast<FakeGraph*>(exec)) == 0)
         return DriverResult::invalid_handle;
     return result;
