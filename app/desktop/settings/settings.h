@@ -36,7 +36,7 @@ class Settings : public QObject {
     void setNumThreads(int count);
     [[nodiscard]] int contextTokens() const;  ///< 0: chosen by the engine.
     void setContextTokens(int tokens);
-    [[nodiscard]] QString kvType() const;  ///< "f32", "f16", "q8_0", "q4_0"; empty: chosen by the engine.
+    [[nodiscard]] QString kvType() const;  ///< Name of a KvType; empty: chosen by the engine.
     void setKvType(const QString& type);
     /// A file that guesses ahead for the model; empty: none.
     [[nodiscard]] QString draftModel() const;
