@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/attention.h"
+#include "backend/cpu/kv_layout.h"
 #include "backend/cpu/matmul.h"
 #include "backend/quant_blocks.h"
 #include "gguf/gguf_file.h"
@@ -133,6 +134,7 @@ void bench_gemm(benchmark::State& state, TensorType type, uint32_t rows, uint32_
 
 struct AttentionShape {
     uint32_t heads, kv_heads, dim;
+    KvType type = KvType::f32;
 };
 
 void bench_attention(benchmark::State& state, AttentionShape shape) {
@@ -140,9 +142,12 @@ void bench_attention(benchmark::State& state, AttentionShape shape) {
     const auto num_cached = static_cast<uint32_t>(state.range(1));
     const uint32_t total = num_rows + num_cached;
     const uint32_t num_blocks = (total + kKvBlockTokens - 1) / kKvBlockTokens;
-    const size_t stride = size_t{shape.kv_heads} * shape.dim * kKvBlockTokens;
-    std::vector<float> keys = random_floats(num_blocks * stride), values = keys;
-    const size_t stride_bytes = stride * sizeof(float);
+    const size_t key_bytes = shape.kv_heads * kv_key_head_bytes(shape.type, shape.dim);
+    const size_t value_bytes = shape.kv_heads * kv_value_head_bytes(shape.type, shape.dim);
+    // Small positive numbers in each type: what they are does not matter.
+    constexpr std::byte kAny{0x31};
+    std::vector<std::byte> keys(num_blocks * key_bytes, kAny);
+    std::vector<std::byte> values(num_blocks * value_bytes, kAny);
     std::vector<uint32_t> blocks(num_blocks);
     for (uint32_t i = 0; i < num_blocks; ++i) blocks[i] = i;
     const size_t width = size_t{shape.heads} * shape.dim;
@@ -154,10 +159,11 @@ void bench_attention(benchmark::State& state, AttentionShape shape) {
     call.q = q.data();
     call.out = out.data();
     call.q_stride = call.out_stride = width;
-    call.kv = {.keys = reinterpret_cast<std::byte*>(keys.data()),
-               .values = reinterpret_cast<std::byte*>(values.data()),
-               .key_block_stride = stride_bytes,
-               .value_block_stride = stride_bytes,
+    call.kv = {.type = shape.type,
+               .keys = keys.data(),
+               .values = values.data(),
+               .key_block_stride = key_bytes,
+               .value_block_stride = value_bytes,
                .blocks = blocks.data()};
     call.num_rows = num_rows;
     call.first_position = num_cached;
@@ -258,14 +264,20 @@ void register_all() {
     }
     const std::pair<const char*, AttentionShape> shapes[] = {
         {"qwen2", {14, 2, 64}}, {"smollm2", {9, 3, 64}}, {"gemma3", {4, 1, 256}}};
-    for (const auto& [name, shape] : shapes) {
-        RegisterBenchmark(("attention/" + std::string(name)).c_str(), bench_attention, shape)
-            ->Args({1, 100})
-            ->Args({1, 4000})
-            ->Args({512, 0})
-            ->Args({512, 3584})
-            ->Unit(ms)
-            ->UseRealTime();
+    for (const auto& [name, of_floats] : shapes) {
+        for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0, KvType::q4_0}) {
+            AttentionShape shape = of_floats;
+            shape.type = type;
+            const std::string full =
+                "attention/" + std::string(name) + "/" + std::string(kv_type_name(type));
+            RegisterBenchmark(full.c_str(), bench_attention, shape)
+                ->Args({1, 100})
+                ->Args({1, 4000})
+                ->Args({512, 0})
+                ->Args({512, 3584})
+                ->Unit(ms)
+                ->UseRealTime();
+        }
     }
     for (const char* name : {"smollm2", "qwen2", "gemma3"}) {
         RegisterBenchmark(("model/" + std::string(name)).c_str(), bench_model, name)
