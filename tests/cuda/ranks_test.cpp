@@ -388,7 +388,9 @@ TEST_CASE("GpuCommunicator: none is aborted while its rank is in a call", "[cuda
 }
 
 TEST_CASE("Several GPUs: what sums by kernels need is in the plan", "[cuda][quick]") {
-    const File file(kFourLayers);
+    SyntheticShape wide = kFourLayers;
+    wide.dim = 256;
+    const File file(wide);
     FakeDriver::reset({.num_devices = 2});
     const GgufFile gguf = value_of(GgufFile::open(file.path));
     auto model = value_of(GpuModel::open(*value_of(find_emulated_plugin()), 0, gguf, 2));
@@ -408,10 +410,11 @@ TEST_CASE("Several GPUs: what sums by kernels need is in the plan", "[cuda][quic
     const uint64_t others = uint64_t{192 + 96 + 256} << 20;
     const uint64_t used = FakeDriver::used_bytes(0) - before;
     CHECK(used <= planned - others);
-    CHECK(planned - others - used < 8192);  // Less than the buffers of the sums: they are counted.
+    // What is left over is less than the rows that the sums exchange: those are counted.
+    CHECK(planned - others - used < uint64_t{2} * 2 * 8 * 256 * sizeof(float));
 }
 
-TEST_CASE("Several GPUs: stages are those of one, heads of all ranks in order", "[cuda][quick]") {
+TEST_CASE("Several GPUs: stages are those of one, heads of all ranks in order", "[cuda]") {
     SyntheticShape shape = kFourLayers;
     shape.num_layers = 2;
     shape.num_kv_heads = 1;  // Both ranks have it.
