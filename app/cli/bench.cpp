@@ -187,8 +187,13 @@ void show_rows(const BenchOptions& options, const ModelInfo& info, const BenchRe
     write_result("  what the model says itself, greedily (" +
                  counted(options.decode_tokens, "token") + "):\n");
     write_row("  no draft   %8.2f tok/s\n", draft.plain_tok_s);
-    write_row("  draft      %8.2f tok/s, %.2f times as many (%.0f of %.0f guesses were right)\n",
-              draft.drafted_tok_s, gain, draft.right_guesses, draft.guessed_tokens);
+    write_row("  draft      %8.2f tok/s, %.2f times as many", draft.drafted_tok_s, gain);
+    if (draft.guessed_tokens > 0) {
+        write_row(" (%.0f of %.0f guesses were right)\n", draft.right_guesses,
+                  draft.guessed_tokens);
+    } else {
+        write_result(" (not asked: its guesses would not pay)\n");
+    }
 }
 
 int bench(BenchOptions options) {

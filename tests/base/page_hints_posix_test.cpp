@@ -74,8 +74,6 @@ TEST_CASE("populate_pages: the pages named are in the tables of the process", "[
     CHECK(populate_pages(bytes.subspan(300 * page_bytes() + half, 9 * page_bytes())));
     const std::vector<bool> part = are_present(bytes).value();
     for (size_t page = 300; page <= 309; ++page) CHECK(part[page]);
-    CHECK_FALSE(part[0]);
-    CHECK_FALSE(part[kPages - 1]);
 
     CHECK(populate_pages(bytes));
     CHECK(are_present(bytes).value() == std::vector<bool>(kPages, true));
