@@ -65,7 +65,10 @@ endif()
 
 find_program(HOKKU_CCACHE ccache)
 if(HOKKU_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${HOKKU_CCACHE})
+    # What one folder has compiled serves a copy of the sources in another one, too.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+        ${HOKKU_CCACHE})
 endif()
 
 # hokku_join_sources(TARGET FOLDERS..): where HOKKU_UNITY is on, compiles the sources of each folder

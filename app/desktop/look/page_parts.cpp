@@ -120,6 +120,7 @@ QLabel* makeHeading(const QString& text) {
     font.setPointSizeF(font.pointSizeF() * 1.25);
     font.setWeight(QFont::DemiBold);
     label->setFont(font);
+    label->setWordWrap(true);
     return label;
 }
 
