@@ -8,8 +8,8 @@ namespace hokku::desktop {
 namespace {
 
 /// What Qt lays out only when a change of the document ends, where no deadline is asked: of a font
-/// with pictures it decodes one for each emoji, which takes 0.07 ms (Noto Color Emoji, Qt 6.4, Zen
-/// 4, 2026-11). Characters of two code units are counted; rare ideographs are among them.
+/// with pictures it decodes one for each emoji, which takes 0.07 ms (Noto Color Emoji, Qt 6.4, a
+/// Xeon with AMX, 2026-11-29). Characters of two code units are counted, rare ideographs too.
 constexpr qsizetype kMostDear = 400;
 
 qsizetype numDear(const QString& text) {
