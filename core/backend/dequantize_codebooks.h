@@ -7,6 +7,7 @@
 
 #include "backend/codebooks.h"
 #include "backend/dequantize_blocks.h"
+#include "backend/e4m3.h"
 
 namespace hokku::blocks {
 namespace {
@@ -210,15 +211,6 @@ struct MXFP4 {
         decode_nibbles<16>(b + 1, kFp4Steps, scale, out);
     }
 };
-
-/// Half of an unsigned E4M3 number (bias 7; 0x7f is no number and counts as 0; bit 7 unused).
-inline float half_of_e4m3(uint32_t code) {
-    if (code == 0 || code == 0x7f) return 0.0f;
-    const uint32_t exponent = code >> 3 & 15;
-    const float mantissa = static_cast<float>(code & 7);
-    if (exponent == 0) return mantissa * 0x1p-10f;
-    return (1.0f + mantissa / 8.0f) * float_from_bits((exponent + 119) << 23);
-}
 
 /// u8 scales[4] (E4M3, per 16 values); u8 codes[32], 8 bytes per 16 values.
 struct NVFP4 {

@@ -40,7 +40,7 @@ void fill_point_tables() {
                 [](uint32_t code) { return 8 * code + (code == 7 ? 6 : 4); });
     fill_points(tables.iq3_s, blocks::kIq3SGrid, 4, [](uint32_t code) { return 2 * code + 1; });
     for (uint32_t code = 0; code < 256; ++code)
-        tables.half_of_e4m3[code] = blocks::half_of_e4m3(code & 0x7f);
+        tables.half_of_e4m3[code] = hokku::half_of_e4m3(code & 0x7f);
 }
 
 HOKKU_INLINE __m256i join_points(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {

@@ -5,6 +5,7 @@
 
 #include "backend/codebooks.h"
 #include "backend/cpu/simd/block_codes.h"
+#include "backend/e4m3.h"
 
 namespace hokku::cpu {
 namespace {
@@ -185,15 +186,6 @@ struct Iq1M {
         }
     }
 };
-
-/// Half of an unsigned E4M3 number (bias 7; 0x7f is no number and counts as 0; bit 7 unused).
-HOKKU_INLINE float half_of_e4m3(uint32_t code) {
-    if (code == 0 || code == 0x7f) return 0.0f;
-    const uint32_t exponent = code >> 3 & 15;
-    const auto mantissa = static_cast<float>(code & 7);
-    if (exponent == 0) return mantissa * 0x1p-10f;
-    return (1.0f + mantissa / 8.0f) * float_from_bits((exponent + 119) << 23);
-}
 
 struct Nvfp4 {
     static constexpr size_t kBytes = 36, kValues = 64, kScaleValues = 16;
