@@ -18,6 +18,7 @@
 #include "engine/memory_plan.h"
 #include "engine/prompt.h"
 #include "engine/read_ahead.h"
+#include "engine/sampling_defaults.h"
 #include "model/shard.h"
 #include "text/tokenizer/tokenizer_factory.h"
 
@@ -134,6 +135,7 @@ ModelInfo describe(const GgufFile& file, const ModelSpec& spec) {
     info.trained_context = spec.trained_context;
     info.num_vocab = spec.num_vocab;
     info.num_layers = spec.num_layers;
+    info.sampling_defaults = read_sampling_defaults(file.metadata());
     return info;
 }
 

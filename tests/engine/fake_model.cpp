@@ -179,6 +179,7 @@ class FakeLoader : public ModelLoader {
         loaded.info.num_vocab = control_->num_vocab;
         loaded.info.context_tokens = control_->context_tokens;
         loaded.info.trained_context = control_->trained_context;
+        loaded.info.sampling_defaults = control_->sampling_defaults;
         loaded.num_kv_blocks = control_->num_kv_blocks;
         if (loaded.num_kv_blocks == 0)
             loaded.num_kv_blocks = (control_->context_tokens - 1) / kKvBlockTokens + 2;

@@ -49,6 +49,7 @@ struct FakeControl {
     Script script = fake_logits;
     uint32_t context_tokens = 512;
     uint32_t trained_context = 0;
+    SamplingDefaults sampling_defaults;
     bool can_grow = true;
     uint32_t num_kv_blocks = 0;  ///< 0: one more than the context needs.
     uint32_t max_step_tokens = 16;

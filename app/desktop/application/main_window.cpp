@@ -87,7 +87,6 @@ void MainWindow::build() {
 
 MainWindow::~MainWindow() {
     m_chatPage->save();
-    if (m_reader) m_reader->wait();
 }
 
 /// All in one, as a notice takes the place of the one before; with what is wrong with the store,
@@ -110,17 +109,6 @@ void MainWindow::showModel() {
     m_modelsPage->setLoadedModel(m_models.loadedPath());
     m_chatPage->setIsStarterModel(m_models.isStarter());
     m_chatPage->setReady(generator.model().has_value(), tr("Choose a model first"));
-}
-
-/// The sampling values that its makers recommend.
-void MainWindow::readDefaults(const std::filesystem::path& model) {
-    if (m_reader) m_reader->wait();
-    m_reader.reset(QThread::create([this, model] {
-        const ModelDefaults defaults = readModelDefaults(model);
-        QMetaObject::invokeMethod(
-            this, [this, defaults] { m_presets.setModelDefaults(defaults); }, Qt::QueuedConnection);
-    }));
-    m_reader->start();
 }
 
 /// The open conversation was written with another model, or its preset wants another one.

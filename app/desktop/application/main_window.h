@@ -3,8 +3,6 @@
 #pragma once
 
 #include <QMainWindow>
-#include <QThread>
-#include <filesystem>
 #include <memory>
 
 #include "application/floating_sidebar.h"
@@ -76,7 +74,6 @@ class MainWindow : public QMainWindow {
     void showPage(QWidget* page);
     void togglePage(QWidget* page);
     void showModel();
-    void readDefaults(const std::filesystem::path& model);
     void showNotices(QVector<NoticeWords> notices);
     void offerModel(const QString& kept);
     void reportFailure(const QString& name, const Error& error);
@@ -102,7 +99,6 @@ class MainWindow : public QMainWindow {
     ReplyWatch m_replyWatch;
     FloatingSidebar m_floating;
     WindowState m_state;
-    std::unique_ptr<QThread> m_reader;  ///< Of the header of the model.
     bool m_isQuitting = false;
 };
 

@@ -53,7 +53,7 @@ void MainWindow::connectModel() {
     connect(&generator, &qt::Generator::loadProgress, m_header, &HeaderBar::setLoading);
     connect(&m_models, &ModelControl::settled, this, &MainWindow::showModel);
     connect(&generator, &qt::Generator::modelReady, this, [this](const ModelInfo& info) {
-        readDefaults(info.path);
+        m_presets.setModelDefaults(info.sampling_defaults);
         QVector<NoticeWords> warnings;
         if (const auto refusal = m_models.draftRefusal())
             warnings.append([refusal = *refusal] {

@@ -20,7 +20,7 @@ void PresetLibrary::reread() {
     const PresetList list = readPresets(m_folder);
     m_presets = list.presets;
     m_problems = list.problems;
-    m_modelDefaults.applyTo(m_presets.first().sampling);
+    m_modelDefaults.apply_to(m_presets.first().sampling);
     for (Preset& preset : m_presets) {
         const auto changed = m_changed.constFind(preset.key);
         if (changed == m_changed.constEnd()) continue;
@@ -31,7 +31,7 @@ void PresetLibrary::reread() {
     emit listChanged();
 }
 
-void PresetLibrary::setModelDefaults(const ModelDefaults& defaults) {
+void PresetLibrary::setModelDefaults(const SamplingDefaults& defaults) {
     if (m_modelDefaults == defaults) return;
     m_modelDefaults = defaults;
     reread();

@@ -6,7 +6,7 @@
 #include <QHash>
 #include <QObject>
 
-#include "settings/model_defaults.h"
+#include "hokku/sampling.h"
 #include "settings/preset.h"
 #include "settings/settings.h"
 
@@ -30,7 +30,7 @@ class PresetLibrary : public QObject {
     void setDefault(const QString& key);
 
     /// The standard preset has them from now on, unless a person has changed it.
-    void setModelDefaults(const ModelDefaults& defaults);
+    void setModelDefaults(const SamplingDefaults& defaults);
     /// Holds until the program ends, or for good once it is saved.
     void change(const Preset& preset);
     /// Under its name, as a preset that is not built in; returns its key.
@@ -49,7 +49,7 @@ class PresetLibrary : public QObject {
   private:
     QString m_folder;
     Settings& m_settings;
-    ModelDefaults m_modelDefaults;
+    SamplingDefaults m_modelDefaults;
     QVector<Preset> m_presets;
     QHash<QString, Preset> m_changed;  ///< By key, not saved.
     QVector<NoticeWords> m_problems;

@@ -70,7 +70,8 @@ struct ModelInfo {
     /// "CPU avx512, 2 threads", "GPU NVIDIA H200", "GPU NVIDIA H200, 20 layers; GPU NVIDIA L4, 12
     /// layers", "GPU NVIDIA H200, 24 of 32 layers; the others on CPU avx512, 2 threads".
     std::string device;
-    std::string device_note;   ///< Why it is not a GPU; empty where it is one or none was wanted.
+    /// Why it is not a GPU; empty where it is one, or neither it nor layers on it were wanted.
+    std::string device_note;
     std::string kernels;       ///< "reference", "avx2", "avxvnni", "avx512", "neon", "cuda sm_90".
     uint32_t num_threads = 0;  ///< Of all ranks.
     std::vector<uint64_t> rank_weight_bytes;  ///< Bytes of the file that each rank uses.
@@ -79,7 +80,8 @@ struct ModelInfo {
     uint64_t draft_bytes = 0;                 ///< Of its context and buffers.
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...
     bool has_chat_template = false;
-    ReplyFormatInfo reply_format;  ///< How thoughts and tool calls are marked.
+    ReplyFormatInfo reply_format;        ///< How thoughts and tool calls are marked.
+    SamplingDefaults sampling_defaults;  ///< What its makers have put into the file.
     double load_ms = 0;
 };
 

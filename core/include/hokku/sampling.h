@@ -82,4 +82,19 @@ struct SamplingOptions {
         SamplerStep::min_p,     SamplerStep::xtc,     SamplerStep::temperature};
 };
 
+/// What the makers of a model recommend; absent: nothing.
+struct SamplingDefaults {
+    std::optional<float> temperature = {}, top_p = {}, min_p = {}, repeat_penalty = {};
+    std::optional<int32_t> top_k = {};
+
+    void apply_to(SamplingOptions& sampling) const {
+        sampling.temperature = temperature.value_or(sampling.temperature);
+        sampling.top_p = top_p.value_or(sampling.top_p);
+        sampling.min_p = min_p.value_or(sampling.min_p);
+        sampling.top_k = top_k.value_or(sampling.top_k);
+        if (repeat_penalty) sampling.repeat_penalty = repeat_penalty;
+    }
+    bool operator==(const SamplingDefaults&) const = default;
+};
+
 }  // namespace hokku

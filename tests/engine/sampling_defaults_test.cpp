@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/sampling_defaults.h"
+
+#include <limits>
+
+#include "hokku/engine.h"
+#include "support/catch.h"
+#include "support/scratch_folder.h"
+#include "support/tiny_model.h"
+
+using namespace hokku;
+
+TEST_CASE("ModelInfo: has the makers' sampling values, as far as they make sense",
+          "[engine][quick]") {
+    const testing::ScratchFolder folder;
+    const auto path = folder / "tiny.gguf";
+    const auto engine = Engine::create().value();
+    testing::make_tiny_llama().write(path);
+    CHECK(engine->load({.path = path}).value().sampling_defaults == SamplingDefaults());
+    testing::make_tiny_llama()
+        .set("general.sampling.temp", 0.6f)
+        .set("general.sampling.top_k", int32_t{20})
+        .set("general.sampling.top_p", 1.5f)
+        .set("general.sampling.min_p", uint8_t{0})
+        .set("general.sampling.penalty_repeat", std::numeric_limits<float>::quiet_NaN())
+        .write(path);
+    const SamplingDefaults defaults = engine->load({.path = path}).value().sampling_defaults;
+    CHECK(defaults.temperature == 0.6f);
+    CHECK(defaults.top_k == 20);
+    CHECK_FALSE(defaults.top_p);
+    CHECK(defaults.min_p == 0.0f);
+    CHECK_FALSE(defaults.repeat_penalty);
+}
+
+TEST_CASE("SamplingDefaults: take the place of those values that they have", "[engine][quick]") {
+    SamplingOptions sampling;
+    sampling.min_p = 0.123f;
+    SamplingDefaults{.temperature = 0.6f, .top_k = 20}.apply_to(sampling);
+    CHECK(sampling.temperature == 0.6f);
+    CHECK(sampling.top_k == 20);
+    CHECK(sampling.min_p == 0.123f);
+    CHECK_FALSE(sampling.repeat_penalty);
+}
