@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cuda/support/cuda_runner.h"
+#include "cuda/support/kv_checks.h"
 #include "support/catch.h"
 #include "support/forward_checks.h"
 #include "support/golden.h"
@@ -325,23 +326,7 @@ TEST_CASE("CUDA backend: a model cut behind any layer writes the text of the who
         CHECK(value_of(split->greedy(tokens, 6)) == value_of(cpu->greedy(tokens, 6)));
         // Blocks leave and come back as the CPU's, and pools grow on both sides.
         Backend& backend = split->backend();
-        std::vector<std::byte> block(backend.kv_block_bytes()), on_cpu(block.size());
-        cpu->backend().read_block(2, 27, on_cpu);
-        backend.read_block(2, 27, block);
-        const auto* a = reinterpret_cast<const float*>(block.data());
-        const auto* b = reinterpret_cast<const float*>(on_cpu.data());
-        CHECK(max_difference({a, block.size() / 4}, {b, block.size() / 4}) < 1e-3f);
-        REQUIRE(backend.grow_kv(7).ok());
-        backend.write_block(5, on_cpu);
-        backend.copy_block(5, 6);
-        const uint32_t table = 6, row = 0;
-        const int32_t token = 9;
-        const StepSequence moved{0, 1, 26, {&table, 1}};
-        const Step step{.tokens = {&token, 1}, .sequences = {&moved, 1}, .logit_rows = {&row, 1}};
-        cpu->reset();
-        value_of(cpu->greedy(tokens, 6));
-        const auto next = value_of(cpu->append({&token, 1}));
-        CHECK(relative_error(value_of(backend.run(step)), next) < 2e-4);
+        check_moved_block(backend, *cpu, 26, 2e-4);
         CHECK(backend.growth_blocks(uint64_t{1} << 40).value() > 7);
     }
 }

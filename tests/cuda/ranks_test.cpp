@@ -13,6 +13,7 @@
 #include "backend/plugin/gpu_plugin.h"
 #include "base/try.h"
 #include "cuda/support/emulated_plugin.h"
+#include "cuda/support/kv_checks.h"
 #include "emulation/fakes/fake_driver.h"
 #include "plugin/ranks_backend.h"
 #include "support/catch.h"
@@ -106,22 +107,7 @@ void check_ranks(const fs::path& path, uint32_t num_ranks, KvType kv_type, doubl
     if (kv_type != KvType::f32) return;
     // Blocks leave in the file's layout, and come back.
     Backend& backend = gpus->backend();
-    REQUIRE(backend.kv_block_bytes() == cpu->backend().kv_block_bytes());
-    std::vector<std::byte> block(backend.kv_block_bytes()), on_cpu(block.size());
-    backend.read_block(2, 25, block);
-    cpu->backend().read_block(2, 25, on_cpu);
-    const auto* a = reinterpret_cast<const float*>(block.data());
-    const auto* b = reinterpret_cast<const float*>(on_cpu.data());
-    CHECK(relative_error({a, a + block.size() / 4}, {b, b + block.size() / 4}) < limit);
-    REQUIRE(backend.grow_kv(7).ok());
-    backend.write_block(5, on_cpu);
-    backend.copy_block(5, 6);
-    const uint32_t table = 6, row = 0;
-    const int32_t token = 9;
-    const StepSequence moved{0, 1, 25, {&table, 1}};
-    const Step step{.tokens = {&token, 1}, .sequences = {&moved, 1}, .logit_rows = {&row, 1}};
-    const auto next = value_of(cpu->append({&token, 1}));
-    CHECK(relative_error(value_of(backend.run(step)), next) < limit);
+    check_moved_block(backend, *cpu, 25, limit);
     CHECK(backend.growth_blocks(0).value() > 7);
 }
 
