@@ -21,62 +21,60 @@ HOKKU_INLINE __m256i with_fifth_bits(__m256i nibbles, uint32_t bits) {
     return _mm256_mask_add_epi8(nibbles, bits, nibbles, _mm256_set1_epi8(16));
 }
 
-// Types of 32 values per block: codes(p), and the scale's and minimum's place or value.
+// Types of 32 values per block: codes(p), and the value of the scale and the minimum.
 
-struct UnpackQ4_0 {
-    static constexpr int kBytes = 18;
+/// Types that begin with their scale.
+struct ScaleInFront {
     static constexpr bool kHasMin = false;
+    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
+};
+/// Types whose minimum is behind it.
+struct ScaleAndMinInFront {
+    static constexpr bool kHasMin = true;
+    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
+    HOKKU_INLINE static float min(const uint8_t* p) { return load_half_float(p + 2); }
+};
+
+struct UnpackQ4_0 : ScaleInFront {
+    static constexpr int kBytes = 18;
     HOKKU_INLINE static __m256i codes(const uint8_t* p) {
         return add_to_bytes(nibbles_of_16(p + 2), 120);
     }
-    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
 };
 
-struct UnpackQ4_1 {
+struct UnpackQ4_1 : ScaleAndMinInFront {
     static constexpr int kBytes = 20;
-    static constexpr bool kHasMin = true;
     HOKKU_INLINE static __m256i codes(const uint8_t* p) {
         return add_to_bytes(nibbles_of_16(p + 4), -128);
     }
-    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
-    HOKKU_INLINE static float min(const uint8_t* p) { return load_half_float(p + 2); }
 };
 
-struct UnpackQ5_0 {
+struct UnpackQ5_0 : ScaleInFront {
     static constexpr int kBytes = 22;
-    static constexpr bool kHasMin = false;
     HOKKU_INLINE static __m256i codes(const uint8_t* p) {
         return add_to_bytes(with_fifth_bits(nibbles_of_16(p + 6), load_word(p + 2)), 112);
     }
-    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
 };
 
-struct UnpackQ5_1 {
+struct UnpackQ5_1 : ScaleAndMinInFront {
     static constexpr int kBytes = 24;
-    static constexpr bool kHasMin = true;
     HOKKU_INLINE static __m256i codes(const uint8_t* p) {
         return add_to_bytes(with_fifth_bits(nibbles_of_16(p + 8), load_word(p + 4)), -128);
     }
-    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
-    HOKKU_INLINE static float min(const uint8_t* p) { return load_half_float(p + 2); }
 };
 
-struct UnpackQ8_0 {
+struct UnpackQ8_0 : ScaleInFront {
     static constexpr int kBytes = 34;
-    static constexpr bool kHasMin = false;
     HOKKU_INLINE static __m256i codes(const uint8_t* p) {
         return add_to_bytes(load_bytes32(p + 2), -128);
     }
-    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
 };
 
-struct UnpackIq4Nl {
+struct UnpackIq4Nl : ScaleInFront {
     static constexpr int kBytes = 18;
-    static constexpr bool kHasMin = false;
     HOKKU_INLINE static __m256i codes(const uint8_t* p) {
         return _mm512_castsi512_si256(iq4_steps(_mm512_castsi256_si512(nibbles_of_16(p + 2))));
     }
-    HOKKU_INLINE static float scale(const uint8_t* p) { return load_half_float(p); }
 };
 
 struct UnpackMxfp4 {
