@@ -105,77 +105,65 @@ HOKKU_INLINE void spread_bytes(float* column, __m128i bytes, float d) {
 
 // --- Blocks of 32 values -------------------------------------------------------------------------
 
-struct Q4_0 {
-    static constexpr size_t kBytes = 18, kValues = 32, kScaleValues = 32;
-    static constexpr int kBits = 4;
+/// Types of 32 values that begin with their scale.
+struct ScaleInFront {
+    static constexpr size_t kValues = 32, kScaleValues = 32;
     static constexpr bool kHasMin = false;
+    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float*) {
+        *scales = load_half_float(p);
+    }
+};
+/// Types of 32 values whose minimum is behind it.
+struct ScaleAndMinInFront {
+    static constexpr size_t kValues = 32, kScaleValues = 32;
+    static constexpr bool kHasMin = true;
+    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float* mins) {
+        *scales = load_half_float(p);
+        *mins = load_half_float(p + 2);
+    }
+};
+
+struct Q4_0 : ScaleInFront {
+    static constexpr size_t kBytes = 18;
+    static constexpr int kBits = 4;
     HOKKU_INLINE static __m256i codes(const uint8_t* p, size_t) {
         return subtract(nibbles(p + 2), 8);
     }
-    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float*) {
-        *scales = load_half_float(p);
-    }
 };
 
-/// Types that begin with a scale and a minimum.
-HOKKU_INLINE void write_scale_and_min(const uint8_t* p, float* scales, float* mins) {
-    *scales = load_half_float(p);
-    *mins = load_half_float(p + 2);
-}
-
-struct Q4_1 {
-    static constexpr size_t kBytes = 20, kValues = 32, kScaleValues = 32;
+struct Q4_1 : ScaleAndMinInFront {
+    static constexpr size_t kBytes = 20;
     static constexpr int kBits = 4;
-    static constexpr bool kHasMin = true;
     HOKKU_INLINE static __m256i codes(const uint8_t* p, size_t) { return nibbles(p + 4); }
-    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float* mins) {
-        write_scale_and_min(p, scales, mins);
-    }
 };
 
-struct Q5_0 {
-    static constexpr size_t kBytes = 22, kValues = 32, kScaleValues = 32;
+struct Q5_0 : ScaleInFront {
+    static constexpr size_t kBytes = 22;
     static constexpr int kBits = 5;
-    static constexpr bool kHasMin = false;
     HOKKU_INLINE static __m256i codes(const uint8_t* p, size_t) {
         return subtract(_mm256_or_si256(nibbles(p + 6), fifth_bits(load_word(p + 2))), 16);
     }
-    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float*) {
-        *scales = load_half_float(p);
-    }
 };
 
-struct Q5_1 {
-    static constexpr size_t kBytes = 24, kValues = 32, kScaleValues = 32;
+struct Q5_1 : ScaleAndMinInFront {
+    static constexpr size_t kBytes = 24;
     static constexpr int kBits = 5;
-    static constexpr bool kHasMin = true;
     HOKKU_INLINE static __m256i codes(const uint8_t* p, size_t) {
         return _mm256_or_si256(nibbles(p + 8), fifth_bits(load_word(p + 4)));
     }
-    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float* mins) {
-        write_scale_and_min(p, scales, mins);
-    }
 };
 
-struct Q8_0 {
-    static constexpr size_t kBytes = 34, kValues = 32, kScaleValues = 32;
+struct Q8_0 : ScaleInFront {
+    static constexpr size_t kBytes = 34;
     static constexpr int kBits = 8;
-    static constexpr bool kHasMin = false;
     HOKKU_INLINE static __m256i codes(const uint8_t* p, size_t) { return load_bytes32(p + 2); }
-    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float*) {
-        *scales = load_half_float(p);
-    }
 };
 
-struct Iq4Nl {
-    static constexpr size_t kBytes = 18, kValues = 32, kScaleValues = 32;
+struct Iq4Nl : ScaleInFront {
+    static constexpr size_t kBytes = 18;
     static constexpr int kBits = 8;
-    static constexpr bool kHasMin = false;
     HOKKU_INLINE static __m256i codes(const uint8_t* p, size_t) {
         return iq4_steps(nibbles(p + 2));
-    }
-    HOKKU_INLINE static void write_scales(const uint8_t* p, float* scales, float*) {
-        *scales = load_half_float(p);
     }
 };
 
