@@ -211,6 +211,76 @@ void unpack_any(const GemmUnpackCall& call) {
 // --- Multiplying
 // ----------------------------------------------------------------------------------
 
+/// Of 32 weight rows, in two registers, with each row of x of a tile.
+template <size_t kTile>
+using TileDots = __m512i[2][kTile];
+template <size_t kTile>
+using TileSums = __m512[2][kTile];
+
+/// What the output holds so far, or zeros.
+template <size_t kTile>
+HOKKU_INLINE void load_sums(const GemmCall& call, const __mmask16 (&lanes)[2], size_t num_tokens,
+                            TileSums<kTile>& sums) {
+    for (size_t t = 0; t < kTile; ++t) {
+        for (size_t h = 0; h < 2; ++h) {
+            const bool has_old = call.accumulate && t < num_tokens;
+            const float* old = call.out + t * call.out_stride + 16 * h;
+            sums[h][t] = has_old ? _mm512_maskz_loadu_ps(lanes[h], old) : _mm512_setzero_ps();
+        }
+    }
+}
+
+/// Of codes that share a scale: kValues weights of each row.
+template <size_t kTile, size_t kValues>
+HOKKU_INLINE void multiply_codes(const uint8_t* w, const int8_t* x, const int32_t* starts,
+                                 TileDots<kTile>& dots) {
+#pragma GCC unroll 8
+    for (size_t t = 0; t < kTile; ++t) {
+        dots[0][t] = dots[1][t] = _mm512_set1_epi32(starts[t]);
+    }
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kValues / 4; ++j) {
+        const __m512i w0 = _mm512_load_si512(w + j * kGroupBytes);
+        const __m512i w1 = _mm512_load_si512(w + j * kGroupBytes + 64);
+#pragma GCC unroll 8
+        for (size_t t = 0; t < kTile; ++t) {
+            int32_t group;
+            std::memcpy(&group, x + (j * kTile + t) * 4, 4);
+            const __m512i four = _mm512_set1_epi32(group);
+            dots[0][t] = _mm512_dpbusd_epi32(dots[0][t], w0, four);
+            dots[1][t] = _mm512_dpbusd_epi32(dots[1][t], w1, four);
+        }
+    }
+}
+
+template <size_t kTile>
+HOKKU_INLINE void add_scaled(const TileDots<kTile>& dots, const float* w_scales,
+                             const float* x_scales, TileSums<kTile>& sums) {
+    const __m512 s0 = _mm512_load_ps(w_scales), s1 = _mm512_load_ps(w_scales + 16);
+#pragma GCC unroll 8
+    for (size_t t = 0; t < kTile; ++t) {
+        const __m512 scale = _mm512_set1_ps(x_scales[t]);
+        sums[0][t] =
+            _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(dots[0][t]), s0), scale, sums[0][t]);
+        sums[1][t] =
+            _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(dots[1][t]), s1), scale, sums[1][t]);
+    }
+}
+
+/// The minimums times unit and sum_of(t), that of the values of x.
+template <size_t kTile, class SumOf>
+HOKKU_INLINE void add_minimums(const float* w_mins, float unit, SumOf sum_of,
+                               TileSums<kTile>& sums) {
+    const __m512 m0 = _mm512_mul_ps(_mm512_load_ps(w_mins), _mm512_set1_ps(unit));
+    const __m512 m1 = _mm512_mul_ps(_mm512_load_ps(w_mins + 16), _mm512_set1_ps(unit));
+#pragma GCC unroll 8
+    for (size_t t = 0; t < kTile; ++t) {
+        const __m512 sum = _mm512_set1_ps(sum_of(t));
+        sums[0][t] = _mm512_fmadd_ps(m0, sum, sums[0][t]);
+        sums[1][t] = _mm512_fmadd_ps(m1, sum, sums[1][t]);
+    }
+}
+
 /// Products of the group with one tile over [begin, end); kScaleValues weights share a scale.
 template <size_t kTile, size_t kScaleValues, bool kHasMin>
 void multiply_tile(const GemmCall& call) {
@@ -232,56 +302,20 @@ void multiply_tile(const GemmCall& call) {
     const size_t left = rows.num_rows - tile_base;
     const size_t num_tokens = left < kTile ? left : kTile;
     __m512 sums[2][kTile];
-    for (size_t t = 0; t < kTile; ++t) {
-        for (size_t h = 0; h < 2; ++h) {
-            const bool has_old = call.accumulate && t < num_tokens;
-            const float* old = call.out + t * call.out_stride + 16 * h;
-            sums[h][t] = has_old ? _mm512_maskz_loadu_ps(lanes[h], old) : _mm512_setzero_ps();
-        }
-    }
+    load_sums<kTile>(call, lanes, num_tokens, sums);
     for (size_t block = 0; block < (call.end - call.begin) / 32; ++block) {
 #pragma GCC unroll 2
         for (size_t part = 0; part < 32 / kScaleValues; ++part) {
             __m512i dots[2][kTile];
-#pragma GCC unroll 8
-            for (size_t t = 0; t < kTile; ++t) {
-                dots[0][t] = dots[1][t] = _mm512_set1_epi32(starts[t]);
-            }
-#pragma GCC unroll 8
-            for (size_t j = 0; j < kScaleValues / 4; ++j) {
-                const __m512i w0 = _mm512_load_si512(w + j * kGroupBytes);
-                const __m512i w1 = _mm512_load_si512(w + j * kGroupBytes + 64);
-#pragma GCC unroll 8
-                for (size_t t = 0; t < kTile; ++t) {
-                    int32_t group;
-                    std::memcpy(&group, x + (j * kTile + t) * 4, 4);
-                    const __m512i four = _mm512_set1_epi32(group);
-                    dots[0][t] = _mm512_dpbusd_epi32(dots[0][t], w0, four);
-                    dots[1][t] = _mm512_dpbusd_epi32(dots[1][t], w1, four);
-                }
-            }
-            const __m512 s0 = _mm512_load_ps(w_scales), s1 = _mm512_load_ps(w_scales + 16);
-#pragma GCC unroll 8
-            for (size_t t = 0; t < kTile; ++t) {
-                const __m512 scale = _mm512_set1_ps(x_scales[t]);
-                sums[0][t] = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(dots[0][t]), s0),
-                                             scale, sums[0][t]);
-                sums[1][t] = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(dots[1][t]), s1),
-                                             scale, sums[1][t]);
-            }
+            multiply_codes<kTile, kScaleValues>(w, x, starts, dots);
+            add_scaled<kTile>(dots, w_scales, x_scales, sums);
             if constexpr (kHasMin) {
                 // Halves of a block have no sums of their own: the starts are -128 times them.
-                const __m512 unit = _mm512_set1_ps(kScaleValues == 32 ? 1.0f : -0x1p-7f);
-                const __m512 m0 = _mm512_mul_ps(_mm512_load_ps(w_mins), unit);
-                const __m512 m1 = _mm512_mul_ps(_mm512_load_ps(w_mins + 16), unit);
-#pragma GCC unroll 8
-                for (size_t t = 0; t < kTile; ++t) {
-                    const __m512 sum = _mm512_set1_ps(
-                        kScaleValues == 32 ? x_sums[t]
-                                           : static_cast<float>(starts[t]) * x_scales[t]);
-                    sums[0][t] = _mm512_fmadd_ps(m0, sum, sums[0][t]);
-                    sums[1][t] = _mm512_fmadd_ps(m1, sum, sums[1][t]);
-                }
+                const auto sum_of = [=](size_t t) HOKKU_LAMBDA {
+                    return kScaleValues == 32 ? x_sums[t]
+                                              : static_cast<float>(starts[t]) * x_scales[t];
+                };
+                add_minimums<kTile>(w_mins, kScaleValues == 32 ? 1.0f : -0x1p-7f, sum_of, sums);
                 w_mins += kGemmGroup;
             }
             w += kScaleValues / 4 * kGroupBytes;
