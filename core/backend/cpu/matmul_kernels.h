@@ -159,7 +159,7 @@ struct MatmulKernels {
 
     /// Rows of every tile, up to kGemmTile; 0: as many as make the tiles alike.
     uint32_t gemm_tile = 0;
-    uint32_t max_gemm_tile = 6;  ///< Of that many rows at most.
+    uint32_t max_gemm_tile = 6;      ///< Of that many rows at most.
     bool has_signed_panels = false;  ///< Wants GemmUnpackCall::is_signed.
     /// Quantises tile number `tile_index` of x, and into `residual`, unless it is null, what that
     /// leaves of x.
