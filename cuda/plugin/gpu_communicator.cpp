@@ -91,8 +91,7 @@ void GpuCommunicator::abort_all(std::span<GpuCommunicator* const> ends) {
     // flag alone ends that.
     constexpr std::chrono::seconds kLongestCall{5};
     // Of a lost device nobody knows when its graphs are gone.
-    constexpr std::chrono::seconds kLongestAbort{20};
-    std::vector<std::unique_lock<std::timed_mutex>> locks;
+    constexpr std::chrono::seconds kLongestAbort{5};
     std::vector<NcclComm> comms;
     for (GpuCommunicator* end : ends) {
         if (end->is_aborted_.exchange(true)) continue;
@@ -100,7 +99,8 @@ void GpuCommunicator::abort_all(std::span<GpuCommunicator* const> ends) {
         end->meeting_->end();
     }
     for (GpuCommunicator* end : ends) {
-        locks.emplace_back(end->calls_, kLongestCall);
+        // Later calls see that they are too late: nobody waits here for the aborting.
+        const std::unique_lock lock(end->calls_, kLongestCall);
         if (NcclComm comm = std::exchange(end->comm_, nullptr)) comms.push_back(comm);
     }
     if (comms.empty()) return;

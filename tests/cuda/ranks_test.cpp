@@ -317,14 +317,16 @@ TEST_CASE("Several GPUs: where one fails in a step, all are brought up again and
     const std::vector<TokenId> expected = continue_text(*cpu, 3).tokens;
     emulation::set_fake_nccl_timeout_ms(4000);
     emulation::take_fake_nccl_misuse();
+    // Without peer access graphs hold calls of NCCL.
+    const bool has_peer_access = GENERATE(true, false);
     for (uint64_t number = 1; number < 400; number += 23) {
-        FakeDriver::reset({.num_devices = 2});
+        FakeDriver::reset({.num_devices = 2, .has_peer_access = has_peer_access});
         const auto engine = engine_on_emulator();
         value_of(engine->load(options_of(file, "cuda", 2)));
         FakeDriver::fail_call(number, DriverResult::launch_failed);
         const GenerationResult result = continue_text(*engine, 3);
         const std::string failed = FakeDriver::failed_call();
-        INFO("call " << number << ", " << failed);
+        INFO("call " << number << ", " << failed << ", peer access " << has_peer_access);
         INFO((result.error ? result.error->message() : ""));
         CHECK(result.tokens == expected);
         CHECK(emulation::take_fake_nccl_misuse() == "");
@@ -338,9 +340,10 @@ TEST_CASE("Several GPUs: where one fails while a model is brought there, none wa
     const File file(kFourLayers);
     emulation::take_fake_nccl_misuse();
     emulation::set_fake_nccl_calls({.are_first_ones_met = true});
+    const bool has_peer_access = GENERATE(true, false);
     uint64_t number = 1;
-    for (; number < 4000; number += 31) {
-        FakeDriver::reset({.num_devices = 2});
+    for (; number < 4000; number += has_peer_access ? 31 : 155) {
+        FakeDriver::reset({.num_devices = 2, .has_peer_access = has_peer_access});
         FakeDriver::fail_call(
             number, number % 2 == 0 ? DriverResult::out_of_memory : DriverResult::unknown);
         const auto engine = engine_on_emulator();
