@@ -166,8 +166,9 @@ Result<void> CudaBackend::make_programs() {
         HOKKU_TRY(context_.programs[head == HeadOutput::none ? 0 : 1],
                   forward_->make_program(bucket_step(0, head)));
     }
-    if (context_.programs[head_outputs().size() > 1 ? 1 : 0])
-        info_.kernels += ", one launch for a token";
+    constexpr std::string_view kOneLaunch = ", one launch for a token";
+    const PersistentProgram& last = context_.programs[head_outputs().size() > 1 ? 1 : 0];
+    if (last && !info_.kernels.ends_with(kOneLaunch)) info_.kernels += kOneLaunch;
     return {};
 }
 

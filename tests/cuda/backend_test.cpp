@@ -543,7 +543,9 @@ TEST_CASE("CUDA backend: a token is one cooperative launch where that is wanted"
                          value_of(plain->evaluate(tokens, 1))) < 1e-3);
     CHECK(value_of(persistent->greedy(tokens, 6)) == value_of(plain->greedy(tokens, 6)));
     if (is_test_gpu_emulated()) CHECK(launches_of(*persistent, counted(1)) == 1);
+    const std::string kernels = persistent->backend().info().kernels;
     REQUIRE(persistent->backend().grow_kv(5).ok());
+    CHECK(persistent->backend().info().kernels == kernels);
     REQUIRE(plain->backend().grow_kv(5).ok());
     CHECK(value_of(persistent->greedy(tokens, 3)) == value_of(plain->greedy(tokens, 3)));
     // The kernel does no float32 weights: as if it were not wanted.
