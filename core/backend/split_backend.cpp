@@ -77,7 +77,11 @@ class SplitBackend final : public Backend {
     Result<void> grow_kv(uint32_t num_blocks) override {
         for (size_t i = parts_.size(); i-- > 0;) {
             if (num_blocks <= num_blocks_[i]) continue;
-            HOKKU_CHECK(parts_[i].backend->grow_kv(num_blocks));
+            Result<void> grown = parts_[i].backend->grow_kv(num_blocks);
+            if (!grown.ok()) {  // Blocks too many in other parts do no harm.
+                add_up_bytes();
+                return grown;
+            }
             num_blocks_[i] = num_blocks;
         }
         add_up_bytes();

@@ -42,6 +42,7 @@ Result<WantedGpus> wanted_gpus(const LoadOptions& options) {
     const std::string& device = options.device;
     WantedGpus wanted;
     wanted.num_ranks = options.num_ranks;
+    wanted.kv_type = options.kv_type.value_or(KvType::f16);
     if (device == "cpu") return wanted;
     if (options.gpu_layers == 0u) {
         if (device == "auto") return wanted;
@@ -61,7 +62,7 @@ Result<WantedGpus> wanted_gpus(const LoadOptions& options) {
     }
     if (wanted.devices.size() > 1 && options.num_ranks > 1)
         return bad_options("several devices share the layers, ranks share each of them",
-                           "the list of devices without --tp, or --tp with the first device alone");
+                           "the list of devices, or ranks on the first device");
     std::vector<uint32_t> sorted = wanted.devices;
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
@@ -97,7 +98,7 @@ Result<void> GpuParts::open_device(uint32_t device) {
     next_device_ = std::max(next_device_, device + 1);
     HOKKU_TRY(auto model, GpuModel::open(plugin_, device, file_, wanted_.num_ranks));
     // What its kernels do not compute is known now; the memory is looked at again later.
-    HOKKU_TRY(const GpuPlan plan, model->plan(KvType::f16, 0, num_layers_));
+    HOKKU_TRY(const GpuPlan plan, model->plan(wanted_.kv_type, 0, num_layers_));
     static_cast<void>(plan);
     opened_.push_back({device, std::move(model)});
     return {};

@@ -23,6 +23,7 @@ struct WantedGpus {
     std::vector<uint32_t> devices;  ///< In the order of the layers; empty: the CPU.
     bool may_add = false;           ///< Others of the machine, where these have no room.
     uint32_t num_ranks = 1;         ///< On devices from the first one on.
+    KvType kv_type = KvType::f16;   ///< Of the context.
 };
 
 /// Errors : bad_argument.
@@ -44,10 +45,10 @@ class GpuParts {
     static Result<std::unique_ptr<GpuParts>> open(const PluginTable& plugin, const GgufFile& file,
                                                   uint32_t num_layers, const WantedGpus& wanted);
 
-    /// Decides which layers go where: all on as few of the devices as have room beside the context;
-    /// else all beside a shorter one; else the last ones, so that the CPU has the others. Devices
-    /// that are not needed are given back.
-    /// Errors : limit_exceeded with the numbers; the plug-in's.
+    /// Decides which layers go where: all on the first of the devices that together have room
+    /// beside the context; else all beside a shorter one; else the last ones, so that the CPU has
+    /// the others. Devices that are not needed are given back. Errors : limit_exceeded with the
+    /// numbers; the plug-in's.
     Result<void> choose_layers(const LayerWish& wish);
     /// Those of before, on the same devices.
     void use_layers(std::vector<GpuShare> shares) { shares_ = std::move(shares); }

@@ -215,6 +215,7 @@ class GgufModelLoader : public ModelLoader {
     Result<LoadedModel> open(const LoadOptions& options, const LoadControl& control) override {
         auto opened = open_all(options, control);
         if (!opened.ok()) end_opening();
+        if (!opened.ok()) gpu_.reset();
         return opened;
     }
 
@@ -222,6 +223,7 @@ class GgufModelLoader : public ModelLoader {
                        const LoadControl& control) override {
         auto started = start_all(loaded, options, control);
         end_opening();
+        if (!started.ok()) gpu_.reset();
         return started;
     }
 
@@ -240,7 +242,8 @@ class GgufModelLoader : public ModelLoader {
 
   private:
     Result<void> restart_gpu(LoadedModel& loaded, const LoadOptions& options) {
-        WantedGpus same{.devices = {}, .num_ranks = options.num_ranks};
+        WantedGpus same{
+            .devices = {}, .num_ranks = options.num_ranks, .kv_type = loaded.info.kv_type};
         for (const GpuShare& share : loaded.gpu_shares) same.devices.push_back(share.device);
         HOKKU_CHECK(open_gpu(loaded, options, same));
         gpu_->use_layers(loaded.gpu_shares);
@@ -274,8 +277,7 @@ class GgufModelLoader : public ModelLoader {
             HOKKU_CHECK(open_draft(loaded, options, control));
             return loaded;
         }
-        // A draft's context is planned when that of its model is there.
-        if (!is_draft_) HOKKU_CHECK(plan(loaded, options));
+        if (!plans_at_start_) HOKKU_CHECK(plan(loaded, options));
         HOKKU_CHECK(open_draft(loaded, options, control));
         HOKKU_CHECK(control.report(loaded.file->is_mapped() ? 0.05 : 0.9));
         if (reading_) HOKKU_CHECK(finish_reading(reading_->pages, *loaded.file, control));
@@ -299,7 +301,7 @@ class GgufModelLoader : public ModelLoader {
                 refuse_gpu(loaded, started.error());
                 HOKKU_CHECK(plan(loaded, options));
             }
-        } else if (is_draft_) {
+        } else if (plans_at_start_) {
             HOKKU_CHECK(plan(loaded, options));
         }
         HOKKU_CHECK(control.report(0.92));
@@ -329,7 +331,12 @@ class GgufModelLoader : public ModelLoader {
                          "load options", fmt::format("1 to {}", kMostGuesses)};
         loaded.max_draft_tokens = options.max_draft_tokens;
         draft_loader_ = std::make_unique<GgufModelLoader>(find_plugin_, read_memory_);
-        draft_loader_->is_draft_ = true;
+        draft_loader_->plans_at_start_ = gpu_ != nullptr;
+        if (!gpu_) {
+            HOKKU_TRY(const uint64_t block_bytes,
+                      all_kv_block_bytes(*loaded.model, options, loaded.info.kv_type));
+            draft_loader_->promised_bytes_ = loaded.num_kv_blocks * block_bytes;
+        }
         draft_loader_->may_add_gpus_ = false;
         HOKKU_TRY(LoadedModel draft,
                   draft_loader_->open(draft_options(loaded, options), {{}, control.stop}));
@@ -420,6 +427,7 @@ class GgufModelLoader : public ModelLoader {
         if (first_gpu_layer(loaded) > 0) HOKKU_CHECK(prepare_front(loaded, control));
         HOKKU_CHECK(start_gpu_backend(loaded, options, control));
         info.warnings.insert(info.warnings.end(), warnings.begin(), warnings.end());
+        warn_of_coarse_keys(loaded);
         return {};
     }
 
@@ -444,15 +452,15 @@ class GgufModelLoader : public ModelLoader {
     }
 
     static uint64_t cpu_kv_bytes(const LoadedModel& loaded) {
-        const bool is_on_gpu = loaded.info.device.starts_with("GPU");
-        return is_on_gpu ? front_kv_bytes(loaded) : loaded.info.kv_bytes;
+        return loaded.gpu_shares.empty() ? loaded.info.kv_bytes : front_kv_bytes(loaded);
     }
 
     /// What the layers on the CPU need.
     Result<void> prepare_front(const LoadedModel& loaded, const LoadControl& control) {
         const SystemMemory memory = read_memory_();
         const uint64_t bytes = front_kv_bytes(loaded);
-        if (memory.available_bytes > 0 && bytes > memory_budget(memory.available_bytes))
+        if (memory.available_bytes > 0 &&
+            bytes + promised_bytes_ > memory_budget(memory.available_bytes))
             return Error{
                 ErrorCode::limit_exceeded,
                 fmt::format("the context of {} layers takes {} MiB and {} MiB of memory "
@@ -553,7 +561,7 @@ class GgufModelLoader : public ModelLoader {
 
     FindGpuPlugin find_plugin_;
     ReadMemory read_memory_;
-    bool is_draft_ = false;
+    bool plans_at_start_ = false;  ///< A draft whose model's context is planned only then.
     uint64_t promised_bytes_ = 0;  ///< To the context of the model that this one drafts for.
     std::unique_ptr<GgufModelLoader> draft_loader_;
     /// Of the weights of the last open(), until start() has made use of them.

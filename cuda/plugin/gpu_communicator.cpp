@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <future>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -98,17 +99,23 @@ void GpuCommunicator::abort_all(std::span<GpuCommunicator* const> ends) {
         if (end->exchange_ != nullptr) end->exchange_->stop();
         end->meeting_->end();
     }
+    const auto deadline = std::chrono::steady_clock::now() + kLongestCall;
     for (GpuCommunicator* end : ends) {
         // Later calls see that they are too late: nobody waits here for the aborting.
-        const std::unique_lock lock(end->calls_, kLongestCall);
+        const std::unique_lock lock(end->calls_, deadline);
         if (NcclComm comm = std::exchange(end->comm_, nullptr)) comms.push_back(comm);
     }
     if (comms.empty()) return;
     const auto done = std::make_shared<std::promise<void>>();
-    std::thread([done, comms, abort = ends.front()->api_.abort] {
+    const auto abort_them = [done, comms, abort = ends.front()->api_.abort] {
         for (NcclComm comm : comms) abort(comm);
         done->set_value();
-    }).detach();
+    };
+    try {
+        std::thread(abort_them).detach();
+    } catch (const std::system_error&) {  // No thread is to be had.
+        abort_them();
+    }
     done->get_future().wait_for(kLongestAbort);
 }
 

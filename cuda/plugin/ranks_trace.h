@@ -19,6 +19,8 @@ namespace hokku::cuda {
 class RanksTrace {
   public:
     explicit RanksTrace(uint32_t num_ranks, bool has_stages);
+    RanksTrace(const RanksTrace&) = delete;  // Traces note into it.
+    RanksTrace& operator=(const RanksTrace&) = delete;
     /// For the step of a rank.
     StepTrace& of(uint32_t rank) { return ranks_[rank].trace; }
     /// `kv_heads`: of each layer, those of a rank; ranks that share a head have

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forward pass with keys and values stored in 16 and 8 bits, on tiny models of every
+// The forward pass with keys and values stored in 16, 8 and 4 bits, on tiny models of every
 // architecture beside the same with float32. forward_real_test.cpp has the real models.
 #include <algorithm>
 #include <cmath>

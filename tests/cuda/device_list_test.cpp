@@ -219,8 +219,7 @@ TEST_CASE("GPUs in a row: what is named is used or refused with the reason", "[c
     CHECK(contains(refuse("cuda:1,3"), "there is no such GPU"));
     for (const char* device : {"cuda:0,", "cuda:,1", "cuda:0,,1", "cuda:0 1", "cuda:0;1"})
         CHECK(contains(refuse(device), "auto, cpu, cuda, cuda:N or cuda:N,M"));
-    CHECK(contains(refuse("cuda:0,1", 2),
-                   "the list of devices without --tp, or --tp with the first device alone"));
+    CHECK(contains(refuse("cuda:0,1", 2), "the list of devices, or ranks on the first device"));
     FakeDriver::reset({.num_devices = 7});
     CHECK(contains(refuse("cuda:0,1,2,3,4,5"), "6 devices for 5 layers"));
     FakeDriver::reset({.num_devices = 2, .memory_of_devices = {uint64_t{1} << 30, 64 * kMiB}});

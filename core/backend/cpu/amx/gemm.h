@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM over tile registers: 16 rows of x times 32 weight rows, over as many values as share a
 // scale. Panels are those of avx512/gemm.cpp with signed codes; rows of x lie block by block, 16 to
-// a tile. The class Tiles is the CPU's registers, or in tests plain C++. Internal linkage on
-// purpose.
+// a tile, with plain sums of codes in half_starts and nothing in starts. The class Tiles is the
+// CPU's registers, or in tests plain C++. Internal linkage on purpose.
 //
 // Tiles<num_values>: load_x(x) takes num_values codes of each of 16 rows, kRowBytes apart;
 // load_weights(w) takes num_values / 4 rows of kGroupBytes of a panel; multiply(dots) writes
@@ -35,9 +35,9 @@ HOKKU_INLINE void store_row_block(const GemmRows& rows, size_t base, size_t b, s
     }
     const int32_t first = sum_of(block.sums[0]), second = sum_of(block.sums[1]);
     const size_t place = base * (rows.n / 32) + b * kTileTokens + t;
-    int32_t* half_starts = rows.half_starts + 2 * base * (rows.n / 32) + 2 * b * kTileTokens + t;
-    half_starts[0] = -128 * first;
-    half_starts[kTileTokens] = -128 * second;
+    int32_t* half_sums = rows.half_starts + 2 * base * (rows.n / 32) + 2 * b * kTileTokens + t;
+    half_sums[0] = first;
+    half_sums[kTileTokens] = second;
     rows.scales[place] = block.scale;
     rows.sums[place] = block.scale * static_cast<float>(first + second);
 }
@@ -66,7 +66,7 @@ void pack_rows(const float* x, size_t x_stride, uint32_t tile_index, const GemmR
 struct Factors {
     const float *w_scales, *w_mins;  ///< [scale][kGemmGroup]
     const float *x_scales, *x_sums;  ///< [block][kTileTokens]
-    const int32_t* half_starts;      ///< [half block][kTileTokens]
+    const int32_t* half_sums;        ///< [half block][kTileTokens]
 };
 
 /// Products of so many scales wait in the L1 cache, while tiles make the next ones.
@@ -99,16 +99,13 @@ HOKKU_INLINE void scale_dots(const Dots& dots, size_t num_scales, size_t first_t
         }
         if constexpr (kHasMin) {
             const float* w_mins = factors.w_mins + i * kGemmGroup;
-            // Halves of a block have no sums of their own: the starts are -128 times them.
-            const __m512 unit = _mm512_set1_ps(kScaleValues == 32 ? 1.0f : -0x1p-7f);
-            const __m512 mins[2] = {_mm512_mul_ps(_mm512_load_ps(w_mins), unit),
-                                    _mm512_mul_ps(_mm512_load_ps(w_mins + 16), unit)};
-            const int32_t* starts = factors.half_starts + i * kTileTokens + first_token;
+            const __m512 mins[2] = {_mm512_load_ps(w_mins), _mm512_load_ps(w_mins + 16)};
+            const int32_t* half_sums = factors.half_sums + i * kTileTokens + first_token;
 #pragma GCC unroll 8
             for (size_t t = 0; t < kPartTokens; ++t) {
                 const __m512 sum =
                     _mm512_set1_ps(kScaleValues == 32 ? factors.x_sums[place + t]
-                                                      : static_cast<float>(starts[t]) *
+                                                      : static_cast<float>(half_sums[t]) *
                                                             factors.x_scales[place + t]);
                 for (size_t h = 0; h < 2; ++h) acc[t][h] = _mm512_fmadd_ps(mins[h], sum, acc[t][h]);
             }
@@ -172,7 +169,7 @@ void multiply_tiles(const GemmCall& call) {
         factors.w_mins += kHasMin ? waiting * kGemmGroup : 0;
         factors.x_scales += past;
         factors.x_sums += past;
-        factors.half_starts += waiting * kTileTokens;
+        factors.half_sums += waiting * kTileTokens;
         waiting = num_scales;
     }
     for (size_t t = 0; t < num_tokens; ++t) {
@@ -182,7 +179,7 @@ void multiply_tiles(const GemmCall& call) {
     }
 }
 
-/// Of a table with the kernels of avx512/: the same panels, other products.
+/// Of a table with the kernels of avx512/: panels with signed codes, other products.
 template <template <size_t> class Tiles>
 void fill_tile_gemm(MatmulKernels& table) {
     table.gemm_tile = kTileTokens;
