@@ -19,6 +19,9 @@ function(hokku_register_tests name)
         return()  # Built, but nothing here can run it.
     endif()
     set(quick_timeout 120)
+    if(HOKKU_SANITIZE)
+        set(quick_timeout 400)  # Several times slower, and so are some processors.
+    endif()
     if(CMAKE_CROSSCOMPILING AND HOKKU_CPU_FAMILY STREQUAL "arm")
         set(quick_timeout 600)  # An emulated processor is ten to fifty times slower.
     endif()
