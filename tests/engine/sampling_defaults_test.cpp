@@ -13,10 +13,10 @@ using namespace hokku;
 TEST_CASE("ModelInfo: has the makers' sampling values, as far as they make sense",
           "[engine][quick]") {
     const testing::ScratchFolder folder;
-    const auto path = folder / "tiny.gguf";
+    const auto plain = folder / "plain.gguf", path = folder / "tiny.gguf";
     const auto engine = Engine::create().value();
-    testing::make_tiny_llama().write(path);
-    CHECK(engine->load({.path = path}).value().sampling_defaults == SamplingDefaults());
+    testing::make_tiny_llama().write(plain);
+    CHECK(engine->load({.path = plain}).value().sampling_defaults == SamplingDefaults());
     testing::make_tiny_llama()
         .set("general.sampling.temp", 0.6f)
         .set("general.sampling.top_k", int32_t{20})
