@@ -44,13 +44,7 @@ class ModelFile {
         write_synthetic_model(path_, shape);
     }
     [[nodiscard]] LoadOptions options(const std::string& device) const {
-        LoadOptions options;
-        options.path = path_;
-        options.device = device;
-        options.num_threads = 1;
-        options.context_tokens = 128;
-        options.kv_type = KvType::f32;
-        return options;
+        return options_for(path_, device);
     }
     /// What a device must have for these layers with the context of options(), and half a layer
     /// more.

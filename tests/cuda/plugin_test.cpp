@@ -26,13 +26,7 @@ class TinyFile {
   public:
     TinyFile() { make_tiny_llama().write(path_); }
     [[nodiscard]] LoadOptions options(const std::string& device) const {
-        LoadOptions options;
-        options.path = path_;
-        options.device = device;
-        options.num_threads = 1;
-        options.context_tokens = 128;
-        options.kv_type = KvType::f32;  // As the CPU computes, digit by digit.
-        return options;
+        return options_for(path_, device);
     }
 
   private:
@@ -156,13 +150,7 @@ class LargeFile {
   public:
     LargeFile() { write_synthetic_model(path_, {.num_layers = 4, .num_vocab = 256}); }
     [[nodiscard]] LoadOptions options(const std::string& device) const {
-        LoadOptions options;
-        options.path = path_;
-        options.device = device;
-        options.num_threads = 1;
-        options.context_tokens = 128;
-        options.kv_type = KvType::f32;
-        return options;
+        return options_for(path_, device);
     }
     /// Of a device that the layers from first_layer on just fit on.
     [[nodiscard]] uint64_t memory_for(uint32_t first_layer) const {

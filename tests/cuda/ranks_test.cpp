@@ -127,13 +127,9 @@ GenerationResult continue_text(Engine& engine, uint32_t max_tokens) {
 }
 
 LoadOptions options_of(const File& file, const std::string& device, uint32_t num_ranks) {
-    LoadOptions options;
-    options.path = file.path;
-    options.device = device;
+    LoadOptions options = options_for(file.path, device);
     options.num_ranks = num_ranks;
     options.num_threads = 2;
-    options.context_tokens = 128;
-    options.kv_type = KvType::f32;
     return options;
 }
 

@@ -3,7 +3,9 @@
 // keeps, as the real one does: the same for all tests of a program.
 #pragma once
 
+#include <filesystem>
 #include <memory>
+#include <string>
 
 #include "backend/plugin/plugin_api.h"
 #include "emulation/fakes/fake_blas.h"
@@ -33,6 +35,17 @@ inline Result<cuda::PluginSource> open_emulated_source() {
 inline Result<const PluginTable*> find_emulated_plugin() {
     cuda::set_plugin_source(open_emulated_source);
     return &cuda::plugin_table();
+}
+
+/// Of a short context that is kept as the CPU computes, digit by digit.
+inline LoadOptions options_for(const std::filesystem::path& path, const std::string& device) {
+    LoadOptions options;
+    options.path = path;
+    options.device = device;
+    options.num_threads = 1;
+    options.context_tokens = 128;
+    options.kv_type = KvType::f32;
+    return options;
 }
 
 inline std::unique_ptr<Engine> engine_on_emulator() {
