@@ -42,7 +42,9 @@ std::optional<std::vector<bool>> are_present(std::span<const std::byte> mapped) 
     return present;
 }
 
-/// Emulators may take the call and do nothing.
+/// What is missing is a machine: emulators of a processor take the call and do nothing.
+constexpr const char* kCannot = "hardware: this machine populates no pages, or does not show it";
+
 bool system_populates() {
 #ifdef MADV_POPULATE_READ
     const size_t size = page_bytes();
@@ -60,8 +62,7 @@ bool system_populates() {
 }  // namespace
 
 TEST_CASE("populate_pages: the pages named are in the tables of the process", "[base][quick]") {
-    if (!system_populates())
-        return testing::report_skip("this system populates no pages, or does not show it");
+    if (!system_populates()) return testing::report_skip(kCannot);
     const testing::ScratchFolder folder;
     constexpr size_t kPages = 512;
     std::ofstream(folder / "bytes", std::ios::binary) << std::string(kPages * page_bytes(), 'x');
@@ -80,8 +81,7 @@ TEST_CASE("populate_pages: the pages named are in the tables of the process", "[
 }
 
 TEST_CASE("populate_pages: a page that is gone is told, not touched", "[base][quick]") {
-    if (!system_populates())
-        return testing::report_skip("this system populates no pages, or does not show it");
+    if (!system_populates()) return testing::report_skip(kCannot);
     const testing::ScratchFolder folder;
     std::ofstream(folder / "bytes", std::ios::binary) << std::string(8 * page_bytes(), 'x');
     const auto file = MappedFile::open(folder / "bytes").value();
