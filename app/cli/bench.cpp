@@ -204,7 +204,7 @@ int bench(BenchOptions options) {
     if (!context) context = roomy_context(options);
     options.model.max_sequences = options.sequences;
     Result<LoadedModel> loaded = load_model(options.model);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return fail_arguments(loaded.error());
     const ModelInfo& info = loaded->info;
     if (info.context_tokens < least) return fail_arguments(too_long(options, info.context_tokens));
     Result<BenchResult> measured = measure(*loaded, options);

@@ -293,7 +293,7 @@ int chat(const ChatOptions& options) {
     if (Result<void> opened = open_session(options, session, saved); !opened)
         return fail_arguments(opened.error());
     Result<LoadedModel> loaded = load_model(options.model);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return fail_arguments(loaded.error());
     if (Result<void> checked = check_bias(*sampling, loaded->info.num_vocab); !checked)
         return fail_arguments(checked.error());
     if (Result<void> may = check_chats(loaded->info); !may) return fail(may.error());

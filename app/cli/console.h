@@ -32,7 +32,7 @@ void write_note(std::string_view text);
 void write_message(std::string_view text);
 /// The message of an error on stderr; returns the exit code for it.
 int fail(const Error& error);
-/// As fail, for reading the arguments: a bad_argument is wrong usage.
+/// As fail, for what was given with the command: a bad_argument is wrong usage.
 int fail_arguments(const Error& error);
 
 Result<std::string> read_stdin();

@@ -70,7 +70,7 @@ int show_logits(LogitsOptions options) {
         options.model.context_tokens = static_cast<uint32_t>(std::max<size_t>(tokens->size(), 1));
     }
     Result<LoadedModel> loaded = load_model(options.model);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return fail_arguments(loaded.error());
     for (const auto& [list, option] :
          {std::pair(&*tokens, "--tokens"), std::pair(&*ids, "--ids")}) {
         const Result<void> checked = check_ids(*list, loaded->info.num_vocab, option);

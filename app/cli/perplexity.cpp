@@ -50,7 +50,7 @@ int perplexity(const PerplexityOptions& options) {
     Result<std::string> text = read_input(options.file, "--file");
     if (!text) return fail(text.error());
     Result<LoadedModel> loaded = load_model(options.model);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return fail_arguments(loaded.error());
     const std::shared_ptr<const Tokenizer> tokenizer = loaded->engine->tokenizer();
     Result<std::vector<TokenId>> ids = tokenizer->encode(*text, {});
     if (!ids) return fail(ids.error());

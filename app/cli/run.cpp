@@ -281,7 +281,7 @@ int run(const RunOptions& options) {
         if (!may_write) return fail(may_write.error());
     }
     Result<LoadedModel> loaded = load_model(options.model);
-    if (!loaded) return fail(loaded.error());
+    if (!loaded) return fail_arguments(loaded.error());
     Result<void> checked = check_tokens(options, *request, loaded->info.num_vocab);
     if (!checked) return fail_arguments(checked.error());
     if (!request->messages.empty()) {

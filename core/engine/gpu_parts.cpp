@@ -32,8 +32,14 @@ std::optional<std::vector<uint32_t>> read_numbers(std::string_view text) {
     }
 }
 
-Error bad_options(std::string what, std::string expected) {
-    return {ErrorCode::bad_argument, std::move(what), "load options", std::move(expected)};
+Error bad_options(std::string what, std::string where, std::string expected) {
+    return {ErrorCode::bad_argument, std::move(what), std::move(where), std::move(expected)};
+}
+
+Error too_many_devices(size_t num_devices, uint32_t num_layers) {
+    return bad_options(fmt::format("{} devices share {} layer{}", num_devices, num_layers,
+                                   num_layers == 1 ? "" : "s"),
+                       "device", "a layer for each at least");
 }
 
 }  // namespace
@@ -46,7 +52,8 @@ Result<WantedGpus> wanted_gpus(const LoadOptions& options) {
     if (device == "cpu") return wanted;
     if (options.gpu_layers == 0u) {
         if (device == "auto") return wanted;
-        return bad_options("no layers are wanted on the GPU", "the device auto or cpu");
+        return bad_options("no layers are wanted on the GPU", "GPU layers",
+                           "the device auto or cpu");
     }
     constexpr std::string_view kNumbered = "cuda:";
     if (device == "auto" || device == "cuda") {
@@ -57,17 +64,18 @@ Result<WantedGpus> wanted_gpus(const LoadOptions& options) {
                                         : std::nullopt) {
         wanted.devices = *numbers;
     } else {
-        return bad_options(fmt::format("the device is \"{}\"", device),
+        return bad_options(fmt::format("the device is \"{}\"", device), "device",
                            "auto, cpu, cuda, cuda:N or cuda:N,M");
     }
     if (wanted.devices.size() > 1 && options.num_ranks > 1)
         return bad_options("several devices share the layers, ranks share each of them",
-                           "the list of devices, or ranks on the first device");
+                           "device and ranks",
+                           "several devices or several ranks, which begin at the device named");
     std::vector<uint32_t> sorted = wanted.devices;
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice != sorted.end())
-        return bad_options(fmt::format("the device cuda:{} is named twice", *twice),
+        return bad_options(fmt::format("the device cuda:{} is named twice", *twice), "device",
                            "each device once");
     return wanted;
 }
@@ -78,9 +86,7 @@ Result<std::unique_ptr<GpuParts>> GpuParts::open(const PluginTable& plugin, cons
                                                  uint32_t num_layers, const WantedGpus& wanted) {
     std::unique_ptr<GpuParts> parts(new GpuParts(plugin, file, num_layers, wanted));
     if (wanted.devices.size() > num_layers)
-        return bad_options(
-            fmt::format("{} devices for {} layers", wanted.devices.size(), num_layers),
-            "a layer for each at least");
+        return too_many_devices(wanted.devices.size(), num_layers);
     for (const uint32_t device : wanted.devices) {
         auto opened = parts->open_device(device);
         if (opened.ok()) continue;
@@ -214,9 +220,7 @@ Result<void> GpuParts::choose_layers(const LayerWish& wish) {
                               plan.kv_block_bytes};
         });
     if (opened_.size() > num_layers_ - first)
-        return bad_options(
-            fmt::format("{} devices for {} layers", opened_.size(), num_layers_ - first),
-            "a layer for each at least");
+        return too_many_devices(opened_.size(), num_layers_ - first);
     if (opened_.size() > 1) HOKKU_CHECK(check_rooms(division, first, wish.kv_type));
     std::vector<Places> tried;
     HOKKU_TRY(bool is_taken, take_with_context(division, first, wish.num_blocks, tried));

@@ -143,8 +143,8 @@ ModelInfo describe(const GgufFile& file, const ModelSpec& spec) {
 Result<uint64_t> all_kv_block_bytes(const Model& model, const LoadOptions& options,
                                     KvType kv_type) {
     if (options.num_ranks == 0 || options.num_ranks > kMaxRanks)
-        return Error{ErrorCode::bad_argument, fmt::format("{} ranks", options.num_ranks),
-                     "load options", fmt::format("1 to {}", kMaxRanks)};
+        return Error{ErrorCode::bad_argument, fmt::format("{} ranks", options.num_ranks), "ranks",
+                     fmt::format("1 to {}", kMaxRanks)};
     HOKKU_TRY(const std::vector<ModelShard> shards,
               shard_model(model.spec(), model.weights(), options.num_ranks));
     uint64_t bytes = 0;
@@ -327,8 +327,8 @@ class GgufModelLoader : public ModelLoader {
         if (options.draft_model.empty()) return {};
         if (options.max_draft_tokens == 0 || options.max_draft_tokens > kMostGuesses)
             return Error{ErrorCode::bad_argument,
-                         fmt::format("a draft of {} tokens", options.max_draft_tokens),
-                         "load options", fmt::format("1 to {}", kMostGuesses)};
+                         fmt::format("a draft of {} tokens", options.max_draft_tokens), "draft",
+                         fmt::format("1 to {}", kMostGuesses)};
         loaded.max_draft_tokens = options.max_draft_tokens;
         draft_loader_ = std::make_unique<GgufModelLoader>(find_plugin_, read_memory_);
         draft_loader_->plans_at_start_ = gpu_ != nullptr;
@@ -386,16 +386,23 @@ class GgufModelLoader : public ModelLoader {
         wanted.may_add &= may_add_gpus_;
         auto opened = open_gpu(loaded, options, wanted);
         if (opened.ok()) return {};
-        if (options.device != "auto") return opened;
-        refuse_gpu(loaded, opened.error());
+        Error error = std::move(opened).error();
+        if (options.device != "auto") {
+            if (error.expected.empty()) error.expected = "the device auto or cpu";
+            return error;
+        }
+        // No GPU, driver or plug-in is usual; a plug-in that is there and broken is not.
+        if (error.code == ErrorCode::io || error.code == ErrorCode::bad_format)
+            loaded.info.warnings.push_back("GPUs are not used: " + error.message());
+        refuse_gpu(loaded, error);
         return {};
     }
 
     Result<void> open_gpu(LoadedModel& loaded, const LoadOptions& options,
                           const WantedGpus& wanted) {
         if (options.exact)
-            return Error{ErrorCode::unsupported, "exact computation is the CPU's", "load options",
-                         ""};
+            return Error{ErrorCode::unsupported, "exact computation is the CPU's", "device",
+                         "the device auto or cpu"};
         HOKKU_TRY(const PluginTable* plugin, find_plugin_ ? find_plugin_() : find_gpu_plugin());
         HOKKU_TRY(gpu_, GpuParts::open(*plugin, *loaded.file, loaded.info.num_layers, wanted));
         return {};

@@ -71,7 +71,7 @@ Result<void> check_cuda_context(KvType kv_type) {
     }
     return Error{ErrorCode::unsupported,
                  fmt::format("GPUs do not keep a context of type {}", kv_type_name(kv_type)),
-                 "load options", "q8_0 or f16 there, or the CPU"};
+                 "KV type", "q8_0 or f16 there, or the CPU"};
 }
 
 uint64_t context_block_bytes(const ModelSpec& spec, KvType kv_type) {

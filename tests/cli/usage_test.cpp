@@ -65,6 +65,24 @@ TEST_CASE("hokku run: option values that no model allows are wrong usage", "[cli
     }
 }
 
+TEST_CASE("hokku run: devices that contradict themselves are wrong usage", "[cli][quick]") {
+    const ScratchFolder folder;
+    hokku::testing::make_tiny_llama().write(folder / "tiny.gguf");
+    const std::vector<std::vector<std::string>> wrong = {{"--device", "cuda:1,1"},
+                                                         {"--device", "cuda:0,1", "--tp", "2"},
+                                                         {"--device", "cuda", "--gpu-layers", "0"}};
+    for (const std::vector<std::string>& option : wrong) {
+        CAPTURE(option);
+        std::vector<std::string> arguments = {"run", "-p", "hi", "-m",
+                                              (folder / "tiny.gguf").string()};
+        arguments.insert(arguments.end(), option.begin(), option.end());
+        const HokkuRun run = run_hokku(arguments);
+        CHECK(run.status == 2);
+        CHECK(run.out.empty());
+        CHECK(run.err.find("expected") != std::string::npos);
+    }
+}
+
 TEST_CASE("hokku: every command has help on stdout and exits with 0", "[cli][quick]") {
     const HokkuRun all = run_hokku({"--help"});
     CHECK(all.status == 0);

@@ -213,9 +213,9 @@ TEST_CASE("GPUs in a row: what is named is used or refused with the reason", "[c
     CHECK(contains(refuse("cuda:1,3"), "there is no such GPU"));
     for (const char* device : {"cuda:0,", "cuda:,1", "cuda:0,,1", "cuda:0 1", "cuda:0;1"})
         CHECK(contains(refuse(device), "auto, cpu, cuda, cuda:N or cuda:N,M"));
-    CHECK(contains(refuse("cuda:0,1", 2), "the list of devices, or ranks on the first device"));
+    CHECK(contains(refuse("cuda:0,1", 2), "several devices or several ranks"));
     FakeDriver::reset({.num_devices = 7});
-    CHECK(contains(refuse("cuda:0,1,2,3,4,5"), "6 devices for 5 layers"));
+    CHECK(contains(refuse("cuda:0,1,2,3,4,5"), "6 devices share 5 layers"));
     FakeDriver::reset({.num_devices = 2, .memory_of_devices = {uint64_t{1} << 30, 64 * kMiB}});
     CHECK(contains(refuse("cuda:0,1"), "MiB on the GPU 1 and 64 MiB of 64 are free"));
     CHECK(contains(refuse("cuda:1,0"), "MiB on the GPU 1 and 64 MiB of 64 are free"));
@@ -232,7 +232,7 @@ TEST_CASE("GPUs in a row: what is named is used or refused with the reason", "[c
     CHECK(contains(numbers, "5 of 5 layers take "));
     CHECK(contains(numbers, " MiB on the GPUs and "));
     options.gpu_layers = 1;
-    CHECK(contains(refusal_of(options), "2 devices for 1 layers"));
+    CHECK(contains(refusal_of(options), "2 devices share 1 layer ("));
 }
 
 TEST_CASE("GPUs in a row: one that cannot be opened is left out, and said", "[cuda][quick]") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include "engine/engine_access.h"
+#include "engine/model_loader.h"
 #include "hokku/devices.h"
 #include "hokku/engine.h"
 #include "support/catch.h"
@@ -51,4 +53,29 @@ TEST_CASE("Engine::load: what coarse scales cost a model with large key biases i
     CHECK(told("biased.gguf", KvType::q4_0) ==
           ": a q4_0 context costs it much of its accuracy, f16 does not");
     CHECK(told("plain.gguf", KvType::q4_0).empty());
+}
+
+TEST_CASE("Engine::load: a plug-in that is there and broken is told, one that is missing is not",
+          "[engine][quick]") {
+    const hokku::testing::ScratchFolder folder;
+    const auto path = folder / "tiny.gguf";
+    hokku::testing::make_tiny_llama().write(path);
+    const auto load = [&](hokku::ErrorCode code, std::string device) {
+        const auto engine = hokku::EngineAccess::create(hokku::make_model_loader([code] {
+                                return hokku::Error{code, "the plug-in is bad", "some file", ""};
+                            })).value();
+        return engine->load({.path = path, .device = std::move(device)});
+    };
+    using hokku::ErrorCode;
+    for (const ErrorCode code : {ErrorCode::io, ErrorCode::bad_format, ErrorCode::unsupported}) {
+        const auto info = load(code, "auto");
+        REQUIRE(info.ok());
+        CHECK(info->device_note == "the plug-in is bad (some file)");
+        const bool is_told =
+            !info->warnings.empty() &&
+            info->warnings.back() == "GPUs are not used: the plug-in is bad (some file)";
+        CHECK(is_told == (code != ErrorCode::unsupported));
+        CHECK(load(code, "cuda").error().message() ==
+              "the plug-in is bad (some file): expected the device auto or cpu");
+    }
 }

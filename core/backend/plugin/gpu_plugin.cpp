@@ -59,12 +59,15 @@ Result<fs::path> plugin_path() {
 
 Result<const PluginTable*> open_plugin() {
     HOKKU_TRY(const fs::path path, plugin_path());
-    HOKKU_TRY(const SharedLibrary library, SharedLibrary::open(path));
-    const auto entry = reinterpret_cast<PluginEntry>(library.find(kPluginEntryName));
+    const auto library = SharedLibrary::open(path);
+    if (!library.ok())
+        return Error{ErrorCode::io, "the plug-in for GPUs cannot be opened", library.error().where,
+                     ""};
+    const auto entry = reinterpret_cast<PluginEntry>(library->find(kPluginEntryName));
     const PluginTable* table = entry != nullptr ? entry(kPluginVersion) : nullptr;
     if (table == nullptr || table->version != kPluginVersion ||
         table->table_bytes != sizeof(PluginTable)) {
-        return Error{ErrorCode::unsupported, "the plug-in for GPUs is of another version",
+        return Error{ErrorCode::bad_format, "the plug-in for GPUs is of another version",
                      path_text(path), "that which came with this program"};
     }
     return table;

@@ -62,7 +62,8 @@ class GpuModel {
 /// The plug-in of this program, looked for once: the file that HOKKU_CUDA names, else beside the
 /// program or in lib/hokku beside its folder. HOKKU_CUDA=off: none.
 ///
-/// Errors : unsupported: none is installed, it cannot be opened, is of another version.
+/// Errors : unsupported: none is installed; io: it cannot be opened; bad_format: of another
+/// version.
 Result<const PluginTable*> find_gpu_plugin();
 
 /// Errors : unsupported: no driver, no device; device.
