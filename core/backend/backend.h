@@ -39,6 +39,10 @@ struct BackendOptions {
     /// Longest sequence that will be run; above the original context LongRoPE takes its long
     /// factors, at every length. 0: as many tokens as the pool holds.
     uint32_t context_tokens = 0;
+    /// On the CPU each thread calls it before it reads the weights of a layer, and with the number
+    /// of layers before those of the head: where they are still on their way, it waits. May be
+    /// empty.
+    std::function<void(uint32_t layer)> before_layer = {};
 };
 
 /// Slices of at most this many rows are computed as those of a single row are, whatever else is in

@@ -17,6 +17,8 @@
 
 namespace hokku {
 
+class ArrivingWeights;
+
 /// Layers [begin, end) of a model on a GPU.
 struct GpuShare {
     uint32_t device = 0, begin = 0, end = 0;
@@ -26,6 +28,9 @@ struct LoadedModel {
     std::shared_ptr<const GgufFile> file;   // shared with the model; absent in tests
     std::unique_ptr<Model> model;           ///< Outlives the backend.
     std::shared_ptr<const ModelText> text;  // shared with tokenize_request()
+    /// Of a model on the CPU, which its backend waits for. Null: they are there, or come as they
+    /// are touched.
+    std::shared_ptr<ArrivingWeights> arriving;
     std::unique_ptr<Backend> backend;
     uint32_t num_kv_blocks = 0;
     uint32_t max_step_tokens = 0;  ///< Of one prefill; the backend takes max_sequences more.

@@ -13,11 +13,11 @@
 #include "backend/plugin/gpu_plugin.h"
 #include "base/path_text.h"
 #include "base/try.h"
+#include "engine/arriving_weights.h"
 #include "engine/draft_model.h"
 #include "engine/gpu_parts.h"
 #include "engine/memory_plan.h"
 #include "engine/prompt.h"
-#include "engine/read_ahead.h"
 #include "engine/sampling_defaults.h"
 #include "model/shard.h"
 #include "text/tokenizer/tokenizer_factory.h"
@@ -69,30 +69,6 @@ float largest_key_bias(const Model& model) {
         for (uint32_t i = 0; layer.bk && i < layer.bk.size; ++i)
             largest = std::max(largest, std::abs(layer.bk.data[i]));
     return largest;
-}
-
-/// The weights as few long parts, in the order of the memory.
-std::vector<std::span<const std::byte>> weight_parts(const GgufFile& file) {
-    std::vector<std::span<const std::byte>> parts;
-    for (const GgufTensor& tensor : file.tensors())
-        if (!tensor.data.empty()) parts.push_back(tensor.data);
-    std::sort(parts.begin(), parts.end(),
-              [](const auto& a, const auto& b) { return std::less<>()(a.data(), b.data()); });
-    constexpr uintptr_t kPageBytes = 4096;  // what is not mapped between two files is longer
-    size_t count = 0;
-    for (const auto part : parts) {
-        const auto address = reinterpret_cast<uintptr_t>(part.data());
-        const auto last = count > 0 ? reinterpret_cast<uintptr_t>(parts[count - 1].data()) : 0;
-        if (count > 0 && address - last < parts[count - 1].size() + kPageBytes) {
-            const size_t size =
-                std::max<size_t>(address - last + part.size(), parts[count - 1].size());
-            parts[count - 1] = {parts[count - 1].data(), size};
-        } else {
-            parts[count++] = part;
-        }
-    }
-    parts.resize(count);
-    return parts;
 }
 
 uint64_t count_parameters(const GgufFile& file) {
@@ -150,15 +126,6 @@ Result<uint64_t> all_kv_block_bytes(const Model& model, const LoadOptions& optio
     uint64_t bytes = 0;
     for (const ModelShard& shard : shards) bytes += cpu_kv_block_bytes(shard.spec, kv_type);
     return bytes;
-}
-
-/// Reads what is left of the weights, in pieces that let a load be cancelled.
-Result<void> finish_reading(ReadAhead& reading, const GgufFile& file, const LoadControl& control) {
-    HOKKU_CHECK(reading.finish(control, 0.05, 0.9));
-    if (file.has_read_fault())
-        return Error{ErrorCode::io, "the model file cannot be read to its end",
-                     path_text(file.path()), "a complete file on a medium without faults"};
-    return {};
 }
 
 /// Where the file cannot be mapped this reads all of it, which can be cancelled too.
@@ -250,9 +217,9 @@ class GgufModelLoader : public ModelLoader {
         return start_gpu_backend(loaded, options, {});
     }
 
-    /// Nothing is read any more, of the draft model neither.
+    /// Nothing is read any more but for a model on the CPU; of the draft model neither.
     void end_opening() {
-        reading_.reset();
+        arriving_.reset();
         draft_loader_.reset();
     }
 
@@ -261,11 +228,12 @@ class GgufModelLoader : public ModelLoader {
         end_opening();
         HOKKU_TRY(GgufFile file, open_file(options, control));
         loaded.file = std::make_shared<const GgufFile>(std::move(file));
-        // The weights come while the rest is made. Those that do not fit would push each other out.
-        if (loaded.file->is_mapped() && loaded.file->file_bytes() < read_memory_().available_bytes)
-            reading_.emplace(loaded.file);
         HOKKU_TRY(Model model, Model::load(loaded.file));
         loaded.model = std::make_unique<Model>(std::move(model));
+        // The weights come while the rest is made. Those that do not fit would push each other out.
+        if (loaded.file->is_mapped() && loaded.file->file_bytes() < read_memory_().available_bytes)
+            arriving_ =
+                std::make_shared<ArrivingWeights>(loaded.file, loaded.model->spec().num_layers);
         loaded.info = describe(*loaded.file, loaded.model->spec());
         HOKKU_TRY(loaded.text, load_text(loaded.file->metadata(), loaded.info.architecture,
                                          loaded.info.warnings));
@@ -280,7 +248,7 @@ class GgufModelLoader : public ModelLoader {
         if (!plans_at_start_) HOKKU_CHECK(plan(loaded, options));
         HOKKU_CHECK(open_draft(loaded, options, control));
         HOKKU_CHECK(control.report(loaded.file->is_mapped() ? 0.05 : 0.9));
-        if (reading_) HOKKU_CHECK(finish_reading(reading_->pages, *loaded.file, control));
+        if (arriving_) HOKKU_CHECK(arriving_->wait_for_most(control, 0.05, 0.9));
         return loaded;
     }
 
@@ -474,9 +442,8 @@ class GgufModelLoader : public ModelLoader {
                             "are available",
                             first_gpu_layer(loaded), bytes >> 20, memory.available_bytes >> 20),
                 path_text(loaded.file->path()), "a shorter context"};
-        if (!reading_) return {};
-        return finish_reading(reading_->pages, *loaded.file,
-                              {.progress = {}, .stop = control.stop});
+        if (!arriving_) return {};
+        return arriving_->wait_for_all({.progress = {}, .stop = control.stop}, 0, 1);
     }
 
     /// With the layers, the blocks and the context that are planned.
@@ -527,6 +494,11 @@ class GgufModelLoader : public ModelLoader {
         loaded.max_step_tokens = cpu_step_tokens(loaded, options);
         BackendOptions wanted = backend_options(loaded, options);
         wanted.num_threads = limit_threads(options.num_threads, loaded.info);
+        if (arriving_) loaded.arriving = std::move(arriving_);
+        if (loaded.arriving)
+            wanted.before_layer = [weights = loaded.arriving.get()](uint32_t layer) {
+                weights->wait_for_layer(layer);
+            };
         HOKKU_TRY(loaded.backend, make_cpu_backend(*loaded.model, wanted));
         return {};
     }
@@ -571,15 +543,8 @@ class GgufModelLoader : public ModelLoader {
     bool plans_at_start_ = false;  ///< A draft whose model's context is planned only then.
     uint64_t promised_bytes_ = 0;  ///< To the context of the model that this one drafts for.
     std::unique_ptr<GgufModelLoader> draft_loader_;
-    /// Of the weights of the last open(), until start() has made use of them.
-    struct Reading {
-        explicit Reading(std::shared_ptr<const GgufFile> its_file)
-            : file(std::move(its_file)), pages(weight_parts(*file)) {}
-        std::shared_ptr<const GgufFile>
-            file;  // shared with the model, which may be given up before
-        ReadAhead pages;
-    };
-    std::optional<Reading> reading_;
+    /// Of the last open(), until start() has made use of them.
+    std::shared_ptr<ArrivingWeights> arriving_;
     bool may_add_gpus_ = true;       ///< To those that are wanted.
     std::unique_ptr<GpuParts> gpu_;  ///< Of the last open(), where the model goes to GPUs.
 };

@@ -13,8 +13,9 @@ namespace {
 
 constexpr size_t kPageBytes = 4096;
 /// Read between two looks at whether it is still wanted. To ask the system for more than that in
-/// advance (MADV_WILLNEED) made a cold start up to half as slow again (measured, Linux 6.18).
-constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+/// advance (MADV_WILLNEED) made a cold start up to half as slow again, and so did a second reader
+/// by a tenth (measured, Linux 6.18).
+constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
 }  // namespace
 
@@ -22,9 +23,13 @@ ReadAhead::ReadAhead(std::vector<std::span<const std::byte>> parts) : parts_(std
     for (const auto part : parts_) total_bytes_ += part.size();
     try {
         thread_ = std::thread([this] {
-            while (!is_stopped_ && read_piece()) continue;
+            while (!is_stopped_ && num_read_ < total_bytes_) {
+                read_piece();
+                { const std::lock_guard lock(mutex_); }  // who has seen less waits by now
+                has_more_.notify_all();
+            }
         });
-    } catch (const std::system_error&) {  // no thread: finish() reads all
+    } catch (const std::system_error&) {  // no thread: who waits reads
     }
 }
 
@@ -44,30 +49,38 @@ void ReadAhead::for_each_span(uint64_t begin, uint64_t end, Visit visit) const {
     }
 }
 
-/// False: none is left.
-bool ReadAhead::read_piece() {
-    const uint64_t begin = num_taken_.fetch_add(kPieceBytes);
-    if (begin >= total_bytes_) return false;
-    unsigned sum = 0;
-    for_each_span(begin, begin + kPieceBytes, [&](std::span<const std::byte> piece) {
+void ReadAhead::read_piece() {
+    const uint64_t begin = num_read_, end = std::min(begin + kPieceBytes, total_bytes_);
+    for_each_span(begin, end, [&](std::span<const std::byte> piece) {
         if (populate_pages(piece)) return;
         for (size_t at = 0; at < piece.size(); at += kPageBytes)
-            sum += std::to_integer<unsigned>(piece[at]);
+            sum_ += std::to_integer<unsigned>(piece[at]);
     });
-    sum_ += sum;
-    return true;
+    num_read_.store(end, std::memory_order_release);
 }
 
-Result<void> ReadAhead::finish(const LoadControl& control, double from, double to) {
-    const auto report = [&] {
-        const uint64_t taken = std::min(num_taken_.load(), total_bytes_);
+void ReadAhead::wait_longer(uint64_t bytes) {
+    bytes = std::min(bytes, total_bytes_);
+    std::unique_lock lock(mutex_);
+    while (num_read_ < bytes) {
+        if (thread_.joinable()) {
+            has_more_.wait(lock);
+        } else {
+            read_piece();
+        }
+    }
+}
+
+Result<void> ReadAhead::finish(const LoadControl& control, double from, double to, uint64_t left) {
+    const uint64_t wanted = total_bytes_ - std::min(left, total_bytes_);
+    for (;;) {
+        const uint64_t done = std::min(num_read_.load(), wanted);
         const double share =
-            total_bytes_ > 0 ? static_cast<double>(taken) / static_cast<double>(total_bytes_) : 1;
-        return control.report(from + (to - from) * share);
-    };
-    HOKKU_CHECK(report());
-    while (read_piece()) HOKKU_CHECK(report());
-    return report();
+            wanted > 0 ? static_cast<double>(done) / static_cast<double>(wanted) : 1;
+        HOKKU_CHECK(control.report(from + (to - from) * share));
+        if (done == wanted) return {};
+        wait_for(std::min(done + kPieceBytes, wanted));
+    }
 }
 
 }  // namespace hokku

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReadAhead: brings the pages of a mapped model into memory on a thread of its own, while the one
-// that loads makes the tokenizer and the rest, so that the first token does not wait for the disk.
+// that loads makes the tokenizer and the rest, and while the first step runs behind it.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
@@ -15,7 +17,7 @@
 
 namespace hokku {
 
-/// Threads: made, finished and ended on one thread. The end stops the reading.
+/// Threads: wait_for() from any; the rest on the one that made it. The end stops the reading.
 /// Cost   : reads each page once; nothing is kept.
 class ReadAhead {
   public:
@@ -25,22 +27,30 @@ class ReadAhead {
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;
 
-    /// Reads along until nothing is left but the piece that the other thread is at, for which it
-    /// does not wait, and reports the share that is read as that of [from, to].
+    /// Waits until the first `bytes` of all parts are there; allocates nothing.
+    void wait_for(uint64_t bytes) {
+        if (num_read_.load(std::memory_order_acquire) < bytes) wait_longer(bytes);
+    }
+
+    /// Waits until no more than `left` bytes are still to come, and reports how far that is as a
+    /// share of [from, to].
     /// Errors : cancelled.
-    Result<void> finish(const LoadControl& control, double from, double to);
+    Result<void> finish(const LoadControl& control, double from, double to, uint64_t left = 0);
 
   private:
-    bool read_piece();
+    void wait_longer(uint64_t bytes);
+    void read_piece();
     template <class Visit>
     void for_each_span(uint64_t begin, uint64_t end, Visit visit) const;
 
     std::vector<std::span<const std::byte>> parts_;
     uint64_t total_bytes_ = 0;
-    std::atomic<uint64_t> num_taken_{0};  ///< Bytes of all parts, by either thread.
+    std::atomic<uint64_t> num_read_{0};  ///< Bytes of all parts.
     std::atomic<bool> is_stopped_{false};
-    std::atomic<unsigned> sum_{0};  ///< Keeps the reads from being optimised away.
-    std::thread thread_;            ///< Last: it uses all of the above.
+    std::mutex mutex_;  ///< For who waits; where there is no thread, for who reads.
+    std::condition_variable has_more_;
+    unsigned sum_ = 0;    ///< Keeps the reads from being optimised away.
+    std::thread thread_;  ///< Last: it uses all of the above.
 };
 
 }  // namespace hokku

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/try.h"
+#include "engine/arriving_weights.h"
 #include "engine/prompt.h"
 #include "engine/system_memory.h"
 #include "hokku/sampling.h"
@@ -71,6 +72,8 @@ Result<Timing> run_speed_measurement(ModelSession& session, const TimingRequest&
             fmt::format("there are {} tokens and the context holds {}", total, info.context_tokens),
             "tokens", "fewer tokens or a longer context"};
 
+    if (session.loaded.arriving)  // the disk's time is not the model's
+        HOKKU_CHECK(session.loaded.arriving->wait_for_all({.progress = {}, .stop = stop}, 0, 1));
     std::vector<Sequence> sequences;
     sequences.push_back(session.kv.open_empty());
     Timing timing;

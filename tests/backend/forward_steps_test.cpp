@@ -2,6 +2,8 @@
 // The forward pass however a text is cut into steps: pieces, sequences side by side, rows asked
 // for, wrong steps, values that are not finite, cancelling.
 #include <limits>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <stop_token>
 #include <string>
@@ -265,6 +267,27 @@ TEST_CASE("Forward: a stop request cancels the step", "[backend][quick]") {
     REQUIRE_FALSE(result.ok());
     CHECK(result.error().code == ErrorCode::cancelled);
     CHECK(value_of(runner->append(tokens)).size() == 512);
+}
+
+TEST_CASE("Forward: every thread waits for a layer's weights before it is computed",
+          "[backend][quick]") {
+    std::mutex mutex;
+    std::map<std::thread::id, std::vector<uint32_t>> waits;
+    const auto make = [&](const Model& model, const BackendOptions& wanted) {
+        BackendOptions options = wanted;
+        options.before_layer = [&](uint32_t layer) {
+            const std::lock_guard lock(mutex);
+            waits[std::this_thread::get_id()].push_back(layer);
+        };
+        return make_cpu_backend(model, options);
+    };
+    const auto runner =
+        value_of(ModelRunner::open(*find_golden_or_copy("arch/llama_bias/model.gguf"), {}, make));
+    const std::vector<int32_t> tokens = {1, 2, 3};
+    value_of(runner->append(tokens));
+    REQUIRE(waits.size() == 2);
+    for (const auto& [thread, layers] : waits)
+        CHECK(layers == std::vector<uint32_t>{0, 1, 2, 3});  // three layers and the head
 }
 
 TEST_CASE("Forward: values that are not finite are an error that names the layer",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include "base/mapped_file.h"
@@ -55,4 +56,27 @@ TEST_CASE("ReadAhead: it ends when it is not wanted any more, and with nothing t
     ReadAhead empty({});
     CHECK(empty.finish({}, 0, 1).ok());
     CHECK_FALSE(file->has_read_fault());
+}
+
+TEST_CASE("ReadAhead: what is left unread comes, and whoever waits for it gets it",
+          "[engine][quick]") {
+    const testing::ScratchFolder folder;
+    const auto file = map_zeros(folder / "zeros", uint64_t{24} << 20);
+    ReadAhead reading({file->bytes()});
+    std::vector<double> shares;
+    LoadControl control;
+    control.progress = [&](double share) {
+        shares.push_back(share);
+        return true;
+    };
+    REQUIRE(reading.finish(control, 0.25, 0.75, uint64_t{20} << 20).ok());
+    CHECK(shares.back() == 0.75);
+    REQUIRE(reading.finish(control, 0, 1, uint64_t{99} << 20).ok());  // more than there is
+    CHECK(shares.back() == 1);
+    std::thread other([&] { reading.wait_for(uint64_t{24} << 20); });
+    reading.wait_for(UINT64_MAX);
+    other.join();
+    shares.clear();
+    REQUIRE(reading.finish(control, 0, 1).ok());
+    CHECK(shares == std::vector<double>{1});
 }

@@ -103,6 +103,7 @@ CpuBackend::CpuBackend(const Model& model, const KernelTable& kernels,
         group_ = std::make_unique<ThreadGroup>(num_ranks, num_lanes_);
         state_.all_logits = reinterpret_cast<float*>(all_logits_.data());
     }
+    if (options_.before_layer) state_.before_layer = &options_.before_layer;
     info_.num_threads = num_ranks * num_lanes_;
     info_.kernels = kernels.name;
     info_.device = fmt::format("CPU {}, {}{} thread{}", kernels.name,

@@ -61,9 +61,12 @@ void Forward::set_num_rows(uint32_t num_rows, uint32_t num_vector_rows) {
 
 void Forward::run() {
     place_rows();
+    wait_for_weights(0);  // and for the table, which comes with them
     embed();
-    for (uint32_t i = 0; i < spec_.num_layers; ++i)
+    for (uint32_t i = 0; i < spec_.num_layers; ++i) {
         if (!run_layer(i)) return;
+        wait_for_weights(i + 1);
+    }
     if (!spec_.part.is_last) {
         give_hidden();
     } else if (num_rows_ > 0) {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ struct ForwardMemory {
 /// What one step is about, set by the owning thread before the lanes run. One for all ranks.
 struct StepState {
     const Step* step = nullptr;
+    const std::function<void(uint32_t)>* before_layer =
+        nullptr;                  ///< As in BackendOptions, or null.
     float* all_logits = nullptr;  ///< [logit rows][all tokens], where there are several ranks.
     uint32_t num_rows = 0;
     uint32_t num_vector_rows = 0;    ///< Rows from the front, of slices of few rows.
@@ -56,6 +59,10 @@ class Forward {
     void run();
 
   private:
+    void wait_for_weights(uint32_t layer) const {
+        if (state_.before_layer) (*state_.before_layer)(layer);
+    }
+
     // Stages, in the order in which a layer runs them.
     void place_rows();
     void embed();
