@@ -47,6 +47,15 @@ HOKKU_INLINE void store_transposed(const __m512i (&rows)[16], uint8_t* out, int 
     }
 }
 
+/// Sixteen rows are more streams than the processor follows by itself: while a row is unpacked,
+/// that of the next half group is asked for.
+template <size_t kBytes>
+HOKKU_INLINE void prefetch_next_half(const uint8_t* p, size_t row_stride) {
+    const uint8_t* next = p + kHalfGroup * row_stride;
+    for (size_t line = 0; line < kBytes; line += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(next + line), _MM_HINT_T1);
+}
+
 /// Half a group of rows of a type with 32 values per block.
 template <class Type>
 void unpack_blocks(const GemmUnpackCall& call, size_t first_row) {
@@ -70,6 +79,7 @@ void unpack_blocks(const GemmUnpackCall& call, size_t first_row) {
                 }
                 continue;
             }
+            prefetch_next_half<2 * Type::kBytes>(p, call.row_stride);
             const uint8_t* second = has_second ? p + Type::kBytes : p;
             rows[r] = join(Type::codes(p), Type::codes(second));
             call.panel.scales[place] = Type::scale(p);
@@ -98,8 +108,9 @@ void unpack_super_blocks(const GemmUnpackCall& call, size_t first_row) {
         float* mins = Type::kHasMin ? call.panel.mins + b * 8 * kGemmGroup + first_row : nullptr;
         for (size_t r = 0; r < kHalfGroup; ++r) {
             if (r < num_rows) {
-                Type::write_scales(base + r * call.row_stride + b * Type::kBytes, scales + r,
-                                   Type::kHasMin ? mins + r : nullptr);
+                const uint8_t* p = base + r * call.row_stride + b * Type::kBytes;
+                prefetch_next_half<Type::kBytes>(p, call.row_stride);
+                Type::write_scales(p, scales + r, Type::kHasMin ? mins + r : nullptr);
                 continue;
             }
             for (size_t i = 0; i < kScales; ++i) scales[i * kGemmGroup + r] = 0.0f;
