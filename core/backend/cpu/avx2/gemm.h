@@ -176,8 +176,13 @@ void unpack(const GemmUnpackCall& call) {
                 Type::kHasMin ? call.panel.mins + b * kScales * kGemmGroup + first : nullptr;
             for (size_t r = 0; r < kPanelRows; ++r) {
                 if (first + r < call.num_rows) {
-                    Type::write_scales(base + r * call.row_stride, scales + r,
-                                       Type::kHasMin ? mins + r : nullptr);
+                    const uint8_t* p = base + r * call.row_stride;
+                    // The rows are more streams than the processor follows by itself.
+                    for (size_t line = 0; line < Type::kBytes; line += 64)
+                        _mm_prefetch(
+                            reinterpret_cast<const char*>(p + kPanelRows * call.row_stride + line),
+                            _MM_HINT_T1);
+                    Type::write_scales(p, scales + r, Type::kHasMin ? mins + r : nullptr);
                     continue;
                 }
                 for (size_t i = 0; i < kScales; ++i) scales[i * kGemmGroup + r] = 0.0f;
