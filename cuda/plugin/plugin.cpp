@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/plugin.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/environment.h"
+#include "base/path_text.h"
 #include "base/try.h"
 #include "gguf/gguf_view.h"
 #include "hokku/paths.h"
@@ -119,16 +123,28 @@ Result<const NcclApi*> find_nccl() {
     return &*driver->nccl;
 }
 
+/// Which of the two words the variable holds, from 1; 0: it is not set.
+Result<uint32_t> read_choice(const char* name, std::string_view first, std::string_view second) {
+    const auto value = environment_path(name);
+    if (!value) return 0u;
+    const std::string text = path_utf8(*value);
+    if (text == first) return 1u;
+    if (text == second) return 2u;
+    return Error{ErrorCode::bad_argument, fmt::format("{} is \"{}\"", name, path_text(*value)),
+                 "environment", fmt::format("{} or {}", first, second)};
+}
+
 /// What docs/gpu.md says of the environment.
-CudaOptions options_for(const Model& model) {
+Result<CudaOptions> options_for(const Model& model) {
     CudaOptions options;
     // Until it has been measured on cards.
-    options.is_persistent = environment_path("HOKKU_CUDA_PERSISTENT") == "1";
-    if (environment_path("HOKKU_CUDA_PREFILL") == "cublas")
-        options.products = PrefillProducts::reference;
-    const auto all_reduce = environment_path("HOKKU_CUDA_ALL_REDUCE");
-    if (all_reduce == "nccl") options.all_reduce = AllReduce::nccl;
-    if (all_reduce == "one_shot") options.all_reduce = AllReduce::one_shot;
+    HOKKU_TRY(const uint32_t persistent, read_choice("HOKKU_CUDA_PERSISTENT", "0", "1"));
+    options.is_persistent = persistent == 2;
+    HOKKU_TRY(const uint32_t prefill, read_choice("HOKKU_CUDA_PREFILL", "own", "cublas"));
+    if (prefill == 2) options.products = PrefillProducts::reference;
+    HOKKU_TRY(const uint32_t all_reduce, read_choice("HOKKU_CUDA_ALL_REDUCE", "nccl", "one_shot"));
+    if (all_reduce == 1) options.all_reduce = AllReduce::nccl;
+    if (all_reduce == 2) options.all_reduce = AllReduce::one_shot;
     options.blas = find_blas(model, options.products);
     return options;
 }
@@ -211,7 +227,7 @@ constexpr uint64_t kNcclBytes = uint64_t{256} << 20;
 
 Result<CudaPlan> plan_part(PluginModel& model, KvType kv_type, uint32_t begin, uint32_t end) {
     HOKKU_TRY(const Model part, layers_of(*model.model, begin, end));
-    const CudaOptions own = options_for(part);
+    HOKKU_TRY(const CudaOptions own, options_for(part));
     const auto plan_of = [&](const Gpu& gpu, const Model& own_model) {
         return plan_cuda(gpu, own_model, kv_type,
                          blas_needs(own_model, own.products, own.blas != nullptr));
@@ -246,7 +262,7 @@ int32_t plan(PluginModel* model, uint32_t kv_type, uint32_t first_layer, uint32_
 /// Brings model.part to its devices.
 Result<void> start_part(PluginModel& model, const BackendOptions& options,
                         const std::function<Result<void>(double)>& report) {
-    const CudaOptions own = options_for(*model.part);
+    HOKKU_TRY(const CudaOptions own, options_for(*model.part));
     if (model.gpus.size() == 1) {
         HOKKU_TRY(auto backend,
                   CudaBackend::create(*model.gpus.front(), *model.part, options, report, own));

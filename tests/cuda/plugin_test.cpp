@@ -13,6 +13,7 @@
 #include "support/forward_checks.h"
 #include "support/scratch_folder.h"
 #include "support/synthetic_model.h"
+#include "support/system.h"
 #include "support/tiny_model.h"
 
 using namespace hokku;
@@ -226,6 +227,23 @@ TEST_CASE("GPU plug-in: the draft model takes no other GPU than the one that was
     REQUIRE(alone > 0);
     options.draft_model = options.path;
     CHECK(bytes_on_devices() == alone);
+}
+
+TEST_CASE("GPU plug-in: settings that have no meaning are refused by name", "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset();
+    for (const std::string name :
+         {"HOKKU_CUDA_PERSISTENT", "HOKKU_CUDA_PREFILL", "HOKKU_CUDA_ALL_REDUCE"}) {
+        set_environment(name, "yes");
+        const auto refused = engine_on_emulator()->load(file.options("cuda"));
+        const auto elsewhere = engine_on_emulator()->load(file.options("auto"));
+        unset_environment(name);
+        REQUIRE_FALSE(refused.ok());
+        CHECK(refused.error().message().starts_with(name + " is \"yes\" (environment): expected "));
+        REQUIRE(elsewhere.ok());
+        CHECK(elsewhere->device_note == refused.error().message());
+        CHECK(engine_on_emulator()->load(file.options("cuda")).ok());
+    }
 }
 
 TEST_CASE("GPU plug-in: as many layers as are wanted, or the reason why not", "[cuda][quick]") {
