@@ -18,6 +18,7 @@ std::vector<DeviceInfo> list_devices() {
     if (cpu::cpu_features().avx_vnni) cpu.instructions.emplace_back("avx_vnni");
     if (cpu::cpu_features().avx512_vnni) cpu.instructions.emplace_back("avx512_vnni");
     if (cpu::cpu_features().amx_int8) cpu.instructions.emplace_back("amx_int8");
+    if (cpu::cpu_features().amx_bf16) cpu.instructions.emplace_back("amx_bf16");
     if (cpu::cpu_features().neon_dot) cpu.instructions.emplace_back("neon_dot");
     if (cpu::cpu_features().neon_i8mm) cpu.instructions.emplace_back("neon_i8mm");
     for (const std::string_view name : cpu::kernel_names())

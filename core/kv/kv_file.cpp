@@ -30,8 +30,8 @@ constexpr uint32_t kVersion = 2;
 constexpr uint32_t kFlagLongRope = 1, kFlagExact = 2;
 constexpr uint32_t kKernelsShift = 8, kRanksShift = 16;
 /// In the file they are numbers: their place in this list.
-constexpr std::array<std::string_view, 8> kKernels = {"reference", "avx2",  "avx512",  "neon",
-                                                      "i8mm",      "asimd", "avxvnni", "amx"};
+constexpr std::array<std::string_view, 9> kKernels = {
+    "reference", "avx2", "avx512", "neon", "i8mm", "asimd", "avxvnni", "amx", "amxbf16"};
 constexpr uint32_t kOtherKernels = 255;
 constexpr size_t kHashOffset = 72, kTablesOffset = 80;  // The header hash; what follows it.
 constexpr uint64_t kDataAlignment = 4096;

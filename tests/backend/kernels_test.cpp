@@ -274,6 +274,7 @@ TEST_CASE("find_kernels: every table that the CPU can run is there", "[backend][
     CHECK((hokku::cpu::find_kernels("avxvnni") != nullptr) == hokku::cpu::cpu_features().avx_vnni);
     CHECK((hokku::cpu::find_kernels("avx512") != nullptr) ==
           hokku::cpu::cpu_features().avx512_vnni);
+    CHECK((hokku::cpu::find_kernels("amxbf16") != nullptr) == hokku::cpu::cpu_features().amx_bf16);
     CHECK((hokku::cpu::find_kernels("amx") != nullptr) == hokku::cpu::cpu_features().amx_int8);
 #endif
     CHECK(hokku::cpu::find_kernels("") == nullptr);

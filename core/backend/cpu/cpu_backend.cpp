@@ -73,7 +73,7 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Model& model,
                      "CPU backend", fmt::format("{}, one for each rank", num_ranks)};
     Ranks ranks;
     for (ModelShard& shard : shards) {
-        HOKKU_TRY(auto rank, Rank::create(std::move(shard), num_lanes, options));
+        HOKKU_TRY(auto rank, Rank::create(std::move(shard), num_lanes, *kernels, options));
         ranks.push_back(std::move(rank));
     }
     AlignedBuffer all_logits;

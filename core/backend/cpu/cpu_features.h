@@ -12,6 +12,7 @@ struct CpuFeatures {
     bool avx_vnni = false;     ///< Also AVX-VNNI.
     bool avx512_vnni = false;  ///< Also AVX-512 F, BW, DQ, VL, VBMI, VNNI.
     bool amx_int8 = false;     ///< Also AMX-INT8, and the system lets the process use tiles.
+    bool amx_bf16 = false;     ///< The same with AMX-BF16.
     bool neon_dot = false;     ///< ARMv8.2 dot products.
     bool neon_i8mm = false;    ///< Also products of int8 matrices.
 };

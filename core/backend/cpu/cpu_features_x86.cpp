@@ -47,9 +47,11 @@ CpuFeatures probe() {
         has_bits(extended.b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL) &&
         has_bits(extended.c, bit_AVX512VBMI | bit_AVX512VNNI);
     constexpr uint64_t kTileStates = 0x6'0000;
-    constexpr uint32_t kAmxTileBit = 1u << 24, kAmxInt8Bit = 1u << 25;
-    features.amx_int8 = features.avx512_vnni && has_bits(states, kTileStates) &&
-                        has_bits(extended.d, kAmxTileBit | kAmxInt8Bit) && ask_for_amx_tiles();
+    constexpr uint32_t kAmxBf16Bit = 1u << 22, kAmxTileBit = 1u << 24, kAmxInt8Bit = 1u << 25;
+    const bool has_tiles = features.avx512_vnni && has_bits(states, kTileStates) &&
+                           has_bits(extended.d, kAmxTileBit) && ask_for_amx_tiles();
+    features.amx_int8 = has_tiles && has_bits(extended.d, kAmxInt8Bit);
+    features.amx_bf16 = has_tiles && has_bits(extended.d, kAmxBf16Bit);
     return features;
 }
 

@@ -11,6 +11,7 @@ const KernelTable* reference_kernels();
 const KernelTable* avx2_kernels();
 const KernelTable* avxvnni_kernels();
 const KernelTable* avx512_kernels();
+const KernelTable* amxbf16_kernels();
 const KernelTable* amx_kernels();
 const KernelTable* asimd_kernels();  ///< Those of neon that every 64-bit ARM can run.
 const KernelTable* neon_kernels();

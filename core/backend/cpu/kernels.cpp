@@ -12,9 +12,10 @@ namespace hokku::cpu {
 namespace {
 
 /// The first that can run is taken. amx comes behind avx512, which is as fast: scales of 32 values
-/// leave tile registers little to add up (docs/performance.md).
-constexpr std::string_view kNames[] = {"avx512", "amx",  "avxvnni", "avx2",
-                                       "i8mm",   "neon", "asimd",   "reference"};
+/// leave tile registers little to add up (docs/performance.md). amxbf16 has tiles only for weights
+/// stored as floats, which have no scales, and is avx512 otherwise.
+constexpr std::string_view kNames[] = {"amxbf16", "avx512", "amx",   "avxvnni",  "avx2",
+                                       "i8mm",    "neon",   "asimd", "reference"};
 
 }  // namespace
 
@@ -27,6 +28,7 @@ const KernelTable* find_kernels(std::string_view name) {
 #if defined(__x86_64__)
     if (name == "avx2" && cpu_features().avx2) return avx2_kernels();
     if (name == "avxvnni" && cpu_features().avx_vnni) return avxvnni_kernels();
+    if (name == "amxbf16" && cpu_features().amx_bf16) return amxbf16_kernels();
     if (name == "amx" && cpu_features().amx_int8) return amx_kernels();
     if (name == "avx512" && cpu_features().avx512_vnni) return avx512_kernels();
 #elif defined(__aarch64__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelTable: the inner loops of the CPU backend for one instruction set. Tables are chosen at
-// run time by name; HOKKU_CPU=reference|avx2|avxvnni|avx512|amx|asimd|neon|i8mm forces one. Entries
-// are plain functions on raw pointers, compiled in files that hold nothing else (see
+// run time by name; HOKKU_CPU=reference|avx2|avxvnni|avx512|amxbf16|amx|asimd|neon|i8mm forces one.
+// Entries are plain functions on raw pointers, compiled in files that hold nothing else (see
 // docs/architecture.md, "ISA files").
 #pragma once
 
@@ -18,7 +18,8 @@ struct MatmulKernels;     // see matmul_kernels.h
 struct AttentionKernels;  // see attention_kernels.h
 
 struct KernelTable {
-    const char* name;  ///< "reference", "avx2", "avxvnni", "avx512", "amx", "asimd", "neon", "i8mm"
+    const char*
+        name;  ///< "reference", "avx2", "avxvnni", "avx512", "amxbf16", "amx", "asimd", "neon"...
 
     /// out[i] = x[i] / rms(x) * weight[i]; weight may be null; out may be x.
     void (*rms_norm)(float* out, const float* x, const float* weight, size_t n, float eps);

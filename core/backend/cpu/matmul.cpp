@@ -52,6 +52,8 @@ void MatmulScratch::State::lay_out(BufferLayout& layout) {
     }
     rows = take_rows(layout, size_t{limits.max_rows} + kGemmTile, max_in);
     residual = take_rows(layout, size_t{limits.max_rows} + kGemmTile, max_fine_in);
+    split_rows = layout.take<uint16_t>(round_up<size_t>(limits.max_rows, kSplitTile) *
+                                       split_row_values(limits.max_split_in));
 }
 
 MatmulScratch::MatmulScratch(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -113,14 +115,16 @@ void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch
         for (const MatmulTarget& target : targets) multiply_nothing(product, target);
         return;
     }
-    bool has_gemm = false;
+    bool has_gemm = false, has_split = false;
     for (const MatmulTarget& target : targets) {
         const auto type = static_cast<uint32_t>(target.weight->type);
         const bool is_gemm = product.kernels.gemm[type].run != nullptr;
+        const bool is_split = product.kernels.split_gemm[type].run != nullptr;
         has_gemm |= is_gemm;
+        has_split |= is_split;
         // What the kernels of the type leave.
         const uint32_t begin = product.kernels.gemv[type].run ? num_vectors : 0;
-        const uint32_t end = is_gemm ? num_vectors : num_rows;
+        const uint32_t end = is_gemm || is_split ? num_vectors : num_rows;
         if (begin < end) multiply_floats(product.rows(begin, end), target);
     }
     for (uint32_t first = 0; first < num_vectors; first += kMaxGemvVectors)
@@ -128,6 +132,8 @@ void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch
                          targets);
     if (has_gemm && num_vectors < num_rows)
         multiply_matrices(product.rows(num_vectors, num_rows), state, targets);
+    if (has_split && num_vectors < num_rows)
+        multiply_split(product.rows(num_vectors, num_rows), state, targets);
 }
 
 }  // namespace hokku::cpu

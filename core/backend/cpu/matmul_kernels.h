@@ -140,6 +140,43 @@ struct GemmKernel {
     void (*run)(const GemmCall& call) = nullptr;
 };
 
+// --- Many rows of x: GEMM of weights stored as floats, as sums of bfloat16 -----------------------
+
+/// Rows of x, or of weights, in a tile; values of each.
+inline constexpr uint32_t kSplitTile = 16, kSplitStep = 32;
+/// Weight rows, and values of them, that are unpacked and multiplied together.
+inline constexpr uint32_t kSplitGroup = 64, kSplitDepth = 1024;
+
+/// bfloat16 that a row of x of n values takes.
+constexpr size_t split_row_values(size_t n) {
+    return (n + kSplitStep - 1) / kSplitStep * kSplitStep * 2;
+}
+
+struct SplitUnpackCall {
+    const uint8_t* weights = nullptr;  ///< First row of the group.
+    size_t row_stride = 0;             ///< Bytes from one row to the next.
+    uint32_t num_rows = 0;             ///< 1..kSplitGroup
+    size_t begin = 0, end = 0;         ///< Values; begin is a multiple of kSplitStep.
+    uint16_t* panel = nullptr;         ///< Room for 2 * kSplitGroup * kSplitDepth.
+};
+
+struct SplitCall {
+    const uint16_t* x = nullptr;  ///< As pack_split_rows makes it, at the panel's first value.
+    size_t x_tile_stride = 0;     ///< From a tile to the next.
+    uint32_t num_rows = 0;        ///< 1..2 * kSplitTile
+    const uint16_t* panel = nullptr;
+    size_t num_steps = 0;      ///< Of kSplitStep values.
+    uint32_t num_weights = 0;  ///< 1..kSplitGroup
+    bool accumulate = false;   ///< Adds to out instead of setting it.
+    float* out = nullptr;      ///< Of the first row and the group's first weight.
+    size_t out_stride = 0;
+};
+
+struct SplitKernel {
+    void (*unpack)(const SplitUnpackCall& call) = nullptr;  ///< Null: no such kernel.
+    void (*run)(const SplitCall& call) = nullptr;
+};
+
 // --- The table
 // ------------------------------------------------------------------------------------
 
@@ -169,6 +206,14 @@ struct MatmulKernels {
     /// Called by each thread before and after its GEMM kernels; null where they need no state.
     void (*begin_gemm)() = nullptr;
     void (*end_gemm)() = nullptr;
+
+    /// Splits up to kSplitTile rows of x, with zeros for those that are missing.
+    void (*pack_split_rows)(const float* x, size_t x_stride, uint32_t num_rows, size_t n,
+                            uint16_t* out) = nullptr;
+    SplitKernel split_gemm[kNumTensorTypes] = {};
+    /// As begin_gemm and end_gemm.
+    void (*begin_split_gemm)() = nullptr;
+    void (*end_split_gemm)() = nullptr;
 };
 
 }  // namespace hokku::cpu

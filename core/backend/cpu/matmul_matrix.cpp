@@ -100,9 +100,7 @@ void multiply_matrices(const Product& product, MatmulScratch::State& state,
                                   product.is_fine ? &residual : nullptr);
     }
     lane.barrier();
-    const uint64_t turn = product.scratch.num_gemms++ % 2;
-    if (lane.index == 0) state.next_group[1 - turn].store(0, std::memory_order_relaxed);
-    std::atomic<uint32_t>& next = state.next_group[turn];
+    std::atomic<uint32_t>& next = next_group(product, state);
     if (product.kernels.begin_gemm) product.kernels.begin_gemm();
     while (true) {
         const uint32_t index = next.fetch_add(1, std::memory_order_relaxed);

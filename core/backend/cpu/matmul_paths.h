@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three ways in which matmul() multiplies, and the memory that they share. Private to
-// matmul.cpp, matmul_floats.cpp, matmul_vector.cpp and matmul_matrix.cpp.
+// The four ways in which matmul() multiplies, and the memory that they share. Private to
+// matmul.cpp, matmul_floats.cpp, matmul_vector.cpp, matmul_matrix.cpp and matmul_split.cpp.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ inline constexpr size_t kFloatPanelRows = 64, kFloatPanelDepth = 1024;
 
 /// Memory that one lane has for itself.
 struct LaneScratch {
-    float* weight_panel = nullptr;  ///< [kFloatPanelRows][kFloatPanelDepth]
+    float* weight_panel = nullptr;  ///< [kFloatPanelRows][kFloatPanelDepth], or a split panel.
     uint8_t* row_copy = nullptr;    ///< One weight row in blocks and kRowOverread bytes.
     GemvVector vectors[kMaxGemvVectors], residuals[kMaxGemvVectors];
     GemmPanel panel;
@@ -29,6 +29,7 @@ struct MatmulScratch::State {
     AlignedBuffer buffer;
     LaneScratch* lanes = nullptr;  ///< [num_lanes]
     GemmRows rows, residual;
+    uint16_t* split_rows = nullptr;  ///< [tile of x] as pack_split_rows makes them.
     /// Next group of weight rows to hand out. Successive products use them in turn: a lane that
     /// passes the barrier of product k + 1 knows that no lane takes from k any more.
     std::atomic<uint32_t> next_group[2] = {0, 0};
@@ -60,6 +61,13 @@ struct Product {
     }
 };
 
+/// The counter of the groups of the product that this lane begins, after its barrier.
+inline std::atomic<uint32_t>& next_group(const Product& product, MatmulScratch::State& state) {
+    const uint64_t turn = product.scratch.num_gemms++ % 2;
+    if (product.lane.index == 0) state.next_group[1 - turn].store(0, std::memory_order_relaxed);
+    return state.next_group[turn];
+}
+
 inline const uint8_t* row_of(const WeightMatrix& weight, uint32_t row) {
     return reinterpret_cast<const uint8_t*>(weight.data) + size_t{row} * weight.row_stride;
 }
@@ -77,5 +85,9 @@ void multiply_vectors(const Product& product, std::span<const MatmulTarget> targ
 /// Many rows of x, for the targets whose types have a GEMM kernel. All lanes together.
 void multiply_matrices(const Product& product, MatmulScratch::State& state,
                        std::span<const MatmulTarget> targets);
+
+/// The same for those whose types have a split GEMM kernel.
+void multiply_split(const Product& product, MatmulScratch::State& state,
+                    std::span<const MatmulTarget> targets);
 
 }  // namespace hokku::cpu

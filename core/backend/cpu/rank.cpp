@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/cpu/matmul_kernels.h"
 #include "base/try.h"
 
 namespace hokku::cpu {
@@ -35,12 +36,42 @@ uint64_t matrix_bytes(const WeightMatrix& matrix) {
     return uint64_t{matrix.rows} * matrix.row_bytes();
 }
 
+/// visit(matrix, times) for all that multiply; of experts the first, once for each in use.
+template <class Visit>
+void for_each_matrix(const ModelShard& shard, Visit visit) {
+    const Weights& weights = shard.weights;
+    visit(weights.head, 1u);
+    for (size_t i = 0; i < weights.layers.size(); ++i) {
+        const LayerWeights& layer = weights.layers[i];
+        for (const WeightMatrix* matrix :
+             {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.gate, &layer.up, &layer.down,
+              &layer.router, &layer.shared_router, &layer.shared_gate, &layer.shared_up,
+              &layer.shared_down})
+            visit(*matrix, 1u);
+        const auto& experts = shard.spec.layers[i].ffn.experts;
+        if (!experts) continue;
+        for (const auto* matrices : {&layer.expert_gate, &layer.expert_up, &layer.expert_down})
+            if (!matrices->empty()) visit(matrices->front(), experts->num_used);
+    }
+}
+
+/// The largest input of a product that the kernels split.
+uint32_t max_split_in_features(const ModelShard& shard, const KernelTable& kernels) {
+    uint32_t max = 0;
+    for_each_matrix(shard, [&](const WeightMatrix& matrix, uint32_t) {
+        if (kernels.matmul->split_gemm[static_cast<uint32_t>(matrix.type)].run)
+            max = std::max(max, matrix.cols);
+    });
+    return max;
+}
+
 }  // namespace
 
 Rank::Rank(ModelShard its_shard, ForwardMemory its_memory, uint32_t num_lanes)
     : shard(std::move(its_shard)), memory(std::move(its_memory)), barrier(num_lanes) {}
 
 Result<std::unique_ptr<Rank>> Rank::create(ModelShard shard, uint32_t num_lanes,
+                                           const KernelTable& kernels,
                                            const BackendOptions& options) {
     const ModelSpec& spec = shard.spec;
     HOKKU_TRY(StepBuffers buffers, StepBuffers::create(spec, num_lanes, options.max_step_tokens,
@@ -51,7 +82,8 @@ Result<std::unique_ptr<Rank>> Rank::create(ModelShard shard, uint32_t num_lanes,
                   {.num_lanes = num_lanes,
                    .max_rows = std::max(options.max_step_tokens, options.max_step_logits),
                    .max_in = max_in_features(spec),
-                   .max_fine_in = spec.dim}));
+                   .max_fine_in = spec.dim,
+                   .max_split_in = max_split_in_features(shard, kernels)}));
     HOKKU_TRY(AttentionScratch attention,
               AttentionScratch::create(attention_limits(spec, num_lanes)));
     ForwardMemory memory{std::move(buffers), std::move(kv), std::move(matmul),
@@ -64,19 +96,10 @@ uint64_t Rank::scratch_bytes() const {
 }
 
 uint64_t Rank::bytes_per_token() const {
-    const Weights& weights = shard.weights;
-    uint64_t bytes = matrix_bytes(weights.head);
-    for (size_t i = 0; i < weights.layers.size(); ++i) {
-        const LayerWeights& layer = weights.layers[i];
-        for (const WeightMatrix* matrix :
-             {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.gate, &layer.up, &layer.down,
-              &layer.router, &layer.shared_gate, &layer.shared_up, &layer.shared_down})
-            bytes += matrix_bytes(*matrix);
-        const auto& experts = shard.spec.layers[i].ffn.experts;
-        if (!experts) continue;
-        for (const auto* matrices : {&layer.expert_gate, &layer.expert_up, &layer.expert_down})
-            if (!matrices->empty()) bytes += experts->num_used * matrix_bytes(matrices->front());
-    }
+    uint64_t bytes = 0;
+    for_each_matrix(shard, [&bytes](const WeightMatrix& matrix, uint32_t times) {
+        bytes += times * matrix_bytes(matrix);
+    });
     return bytes;
 }
 

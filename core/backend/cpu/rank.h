@@ -19,6 +19,7 @@ struct Rank {
 
     /// Errors : out_of_memory.
     static Result<std::unique_ptr<Rank>> create(ModelShard shard, uint32_t num_lanes,
+                                                const KernelTable& kernels,
                                                 const BackendOptions& options);
 
     [[nodiscard]] uint64_t scratch_bytes() const;
