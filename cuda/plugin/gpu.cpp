@@ -13,6 +13,8 @@ namespace {
 
 /// The oldest architecture that kernels are compiled for.
 constexpr int32_t kMinArchitecture = 75;
+/// The oldest one whose kernels can begin early and wait for the launch in front.
+constexpr int32_t kMinWaitingArchitecture = 90;
 
 Result<GpuInfo> describe(const DriverApi& api, int32_t index) {
     GpuInfo info;
@@ -105,7 +107,19 @@ Result<void> Gpu::start(int32_t index, std::span<const void* const> images) {
                               info_.driver_version % 1000 / 10)));
         modules_.push_back(module);
     }
+    HOKKU_TRY(has_dependent_launches_, have_kernels_waits());
     return check(api_.stream_create(&stream_, kStreamNonBlocking), "cuStreamCreate");
+}
+
+Result<bool> Gpu::have_kernels_waits() const {
+    if (info_.architecture < kMinWaitingArchitecture) return false;
+    // Images are compiled together, so one kernel that every step has speaks for all.
+    FunctionHandle function = find_function("quantize_rows");
+    if (function == nullptr) return false;
+    int32_t version = 0;
+    HOKKU_CHECK(check(api_.function_attribute(&version, FunctionAttribute::ptx_version, function),
+                      "cuFuncGetAttribute"));
+    return version >= kMinWaitingArchitecture;
 }
 
 Gpu::~Gpu() {

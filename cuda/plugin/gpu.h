@@ -106,11 +106,14 @@ class Gpu {
     [[nodiscard]] uint32_t num_multiprocessors() const { return num_multiprocessors_; }
     [[nodiscard]] uint32_t max_shared_bytes_per_block() const { return max_shared_bytes_; }
     /// Whether a launch may begin before the one in front has ended.
-    [[nodiscard]] bool has_dependent_launches() const { return info_.architecture >= 90; }
+    [[nodiscard]] bool has_dependent_launches() const { return has_dependent_launches_; }
 
   private:
     explicit Gpu(const DriverApi& api) : api_(api) {}
     Result<void> start(int32_t index, std::span<const void* const> images);
+    /// Whether kernels wait for the launch in front: code compiled for less than sm_90 does not,
+    /// whatever device it runs on.
+    [[nodiscard]] Result<bool> have_kernels_waits() const;
 
     DriverApi api_;
     GpuInfo info_;
@@ -121,6 +124,7 @@ class Gpu {
     /// Those that were found: plans of parts of a model ask for the same ones again and again.
     mutable std::unordered_map<std::string, FunctionHandle> functions_;
     uint32_t num_multiprocessors_ = 0, max_shared_bytes_ = 0;
+    bool has_dependent_launches_ = false;
 };
 
 template <bool kIsPinned>

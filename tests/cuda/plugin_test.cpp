@@ -69,6 +69,21 @@ TEST_CASE("GPU plug-in: the engine writes the CPU's text on a GPU", "[cuda][quic
     CHECK(FakeDriver::counts().num_live_allocations == 0);
 }
 
+TEST_CASE("GPU plug-in: kernels compiled for an older device get no dependent launches",
+          "[cuda][quick]") {
+    const TinyFile file;
+    FakeDriver::reset({.ptx_version = 75});
+    const auto gpu = engine_on_emulator();
+    CHECK(value_of(gpu->load(file.options("cuda"))).device == "GPU Emulated device 0");
+    const GenerationResult on_gpu = continue_text(*gpu, 4);
+    INFO((on_gpu.error ? on_gpu.error->message() : ""));
+    CHECK(!on_gpu.error);
+    CHECK(FakeDriver::counts().num_launches > 0);
+    const auto cpu = engine_on_emulator();
+    value_of(cpu->load(file.options("cpu")));
+    CHECK(on_gpu.tokens == continue_text(*cpu, 4).tokens);
+}
+
 TEST_CASE("GPU plug-in: contexts are of halves on a GPU and of floats on the CPU",
           "[cuda][quick]") {
     const TinyFile file;

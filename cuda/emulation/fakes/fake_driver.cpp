@@ -426,6 +426,8 @@ DriverResult function_attribute(int32_t* value, FunctionAttribute attribute,
             *value = function.max_dynamic_shared_bytes;
             break;
         case FunctionAttribute::ptx_version:
+            *value = options.ptx_version != 0 ? options.ptx_version : version;
+            break;
         case FunctionAttribute::binary_version:
             *value = version;
             break;

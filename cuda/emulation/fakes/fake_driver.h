@@ -17,6 +17,7 @@ struct FakeDriverOptions {
     int32_t num_devices = 1;
     int32_t driver_version = 13000;
     int32_t compute_major = 9, compute_minor = 0;
+    int32_t ptx_version = 0;  ///< That kernels were compiled for; 0: the device's own.
     int32_t num_multiprocessors = 4;
     uint64_t memory_bytes = uint64_t{1} << 30;     ///< Of each device, but for ...
     std::vector<uint64_t> memory_of_devices = {};  ///< ... the first ones, if any are here.

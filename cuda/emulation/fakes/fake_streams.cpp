@@ -356,6 +356,10 @@ DriverResult launch(const LaunchConfig* config, FunctionHandle handle, void** pa
         if (attribute.id == LaunchAttributeId::cooperative) launch.is_cooperative = is_set;
         if (attribute.id == LaunchAttributeId::programmatic_serialization) {
             if (state.options.compute_major < 9) return DriverResult::invalid_value;
+            // A device takes it, but such kernels do not wait: the results would be wrong.
+            if (is_set && state.options.ptx_version != 0 && state.options.ptx_version < 90) {
+                return DriverResult::invalid_value;
+            }
             launch.is_dependent = is_set;
         }
     }
