@@ -405,14 +405,6 @@ struct TopKParams {
 };
 inline constexpr uint32_t kMaxTopK = 1024;
 
-struct GreedyParams {
-    const float* logits;  ///< [num_rows][stride]
-    uint32_t* ids;        ///< [num_rows]; of equals the lowest.
-    float* values;        ///< [num_rows]
-    uint32_t n;
-    uint32_t stride;
-};
-
 /// Weights as they are: f32, f16 or bf16.
 struct FloatGemvParams {
     const void* weight;  ///< [rows][cols], 16-byte aligned rows; cols is a multiple of 8.

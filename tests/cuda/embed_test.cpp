@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends of a step: rows of the embedding, and the most likely token.
+// The start of a step: rows of the embedding.
 #include <bit>
-#include <cmath>
-#include <limits>
 #include <vector>
 
 #include "backend/half.h"
@@ -13,26 +11,6 @@
 using namespace hokku;
 using namespace hokku::testing;
 using cuda::EmbedParams;
-using cuda::GreedyParams;
-
-namespace {
-
-struct Choice {
-    std::vector<uint32_t> ids;
-    std::vector<float> values;
-};
-
-Choice choose(const std::vector<float>& logits, uint32_t num_rows, uint32_t n, uint32_t stride,
-              uint32_t num_threads) {
-    const DeviceBuffer<float> device_logits(logits), values(num_rows);
-    const DeviceBuffer<uint32_t> ids(num_rows);
-    TestDevice::get().run(
-        "choose_greedy", {.grid_x = num_rows, .num_threads = num_threads},
-        GreedyParams{device_logits.pointer(), ids.pointer(), values.pointer(), n, stride});
-    return {ids.read(), values.read()};
-}
-
-}  // namespace
 
 TEST_CASE("Embedding rows: every float type, scaled", "[cuda][quick]") {
     const uint32_t n = 100, num_vocab = 7;
@@ -63,41 +41,4 @@ TEST_CASE("Embedding rows: every float type, scaled", "[cuda][quick]") {
             }
         }
     }
-}
-
-TEST_CASE("Greedy choice: the largest logit, of equals the lowest id", "[cuda][quick]") {
-    for (const emulation::Schedule& schedule : kernel_schedules()) {
-        TestDevice::get().set_schedule(schedule);
-        for (const uint32_t n : {1u, 31u, 33u, 1000u, 5003u}) {
-            for (const uint32_t num_threads : {32u, 256u, 1024u}) {
-                const uint32_t stride = n + 5;
-                std::vector<float> logits = activations(size_t{3} * stride, n);
-                // Behind a row's end lies what would be chosen.
-                for (uint32_t r = 0; r < 3; ++r) logits[r * stride + n] = 1e9f;
-                if (n > 30) {  // Two equal largest ones in row 1, in different warps.
-                    logits[stride + n - 1] = 50.0f;
-                    logits[stride + n / 2] = 50.0f;
-                }
-                const Choice got = choose(logits, 3, n, stride, num_threads);
-                for (uint32_t r = 0; r < 3; ++r) {
-                    uint32_t best = 0;
-                    for (uint32_t i = 1; i < n; ++i) {
-                        if (logits[r * stride + i] > logits[r * stride + best]) best = i;
-                    }
-                    CHECK(got.ids[r] == best);
-                    CHECK(got.values[r] == logits[r * stride + best]);
-                }
-            }
-        }
-    }
-}
-
-TEST_CASE("Greedy choice: what is no number never wins, infinities do", "[cuda][quick]") {
-    TestDevice::get().set_schedule({});
-    const float nan = std::numeric_limits<float>::quiet_NaN();
-    const float infinity = std::numeric_limits<float>::infinity();
-    CHECK(choose({nan, -5, nan, -7}, 1, 4, 4, 32).ids[0] == 1);
-    CHECK(choose({-infinity, -infinity, nan}, 1, 3, 3, 32).ids[0] == 0);
-    CHECK(choose({3, infinity, 9}, 1, 3, 3, 64).ids[0] == 1);
-    CHECK(choose({nan, nan}, 1, 2, 2, 64).ids[0] == 0);
 }
