@@ -134,6 +134,10 @@ HOKKU_ATTENTION_SIZES(6)
 HOKKU_ATTENTION_SIZES(7)
 HOKKU_ATTENTION_SIZES(8)
 
+TEST_CASE("Attention: a small context", "[cuda][quick][threads]") {
+    check_attention({.group = 2, .num_kv_heads = 1, .lengths = {70}});
+}
+
 TEST_CASE("Attention: the shapes of small Qwen 2 and Phi models", "[cuda][quick]") {
     check_attention({.group = 7, .num_kv_heads = 2, .key_dim = 64, .value_dim = 64});
     check_attention({.group = 6, .num_kv_heads = 1, .key_dim = 128, .value_dim = 128});

@@ -99,6 +99,10 @@ TEST_CASE("GEMM of rare types: awkward shapes, extreme blocks", "[cuda]") {
     }
 }
 
+TEST_CASE("GEMM q4_k: a small product", "[cuda][quick][threads]") {
+    check_gemm({.type = TensorType::q4_k, .rows = 19, .cols = 256, .num_vectors = 9});
+}
+
 TEST_CASE("GEMM: small products of the common types", "[cuda][quick]") {
     for (const TensorType type : {TensorType::q4_k, TensorType::q6_k, TensorType::q2_k}) {
         check_gemm({.type = type, .rows = 19, .cols = 256, .num_vectors = 9, .has_bias = true});

@@ -145,6 +145,11 @@ HOKKU_GEMV_TESTS(iq4_nl)
 HOKKU_GEMV_TESTS(iq4_xs)
 HOKKU_GEMV_TESTS(mxfp4)
 
+TEST_CASE("GEMV q4_k: a small product", "[cuda][quick][threads]") {
+    check_gemv(
+        {.type = TensorType::q4_k, .rows = 9, .cols = 512, .num_vectors = 1, .warps_per_row = 2});
+}
+
 TEST_CASE("GEMV of rare types: one vector and several, awkward shapes, biases", "[cuda]") {
     for (const TensorType type : kRareTypes) {
         const uint32_t step = traits_of(type).block_values;

@@ -135,6 +135,10 @@ TEST_CASE("Quantise: values that are not finite spoil their group and no other",
     }
 }
 
+TEST_CASE("Norm: two small vectors", "[cuda][quick][threads]") {
+    check_norm({80, 2, 128, 1.0f, true, true});
+}
+
 TEST_CASE("Norm: residual add, RMSNorm and quantisation of awkward sizes", "[cuda][quick]") {
     for (const uint32_t n : {1u, 31u, 32u, 80u, 576u, 896u, 2049u}) {
         for (const uint32_t num_threads : {32u, 128u, 512u}) {

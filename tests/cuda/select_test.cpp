@@ -93,7 +93,7 @@ TEST_CASE("Top k: a large vocabulary in chunks", "[cuda]") {
     check_select(activations(2 * 5000, 6, 8.0f), 5000, 4096, 1024, 1024);
 }
 
-TEST_CASE("Top k: what is no number comes first, infinities follow", "[cuda][quick]") {
+TEST_CASE("Top k: what is no number comes first, infinities follow", "[cuda][quick][threads]") {
     TestDevice::get().set_schedule({});
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float infinity = std::numeric_limits<float>::infinity();
