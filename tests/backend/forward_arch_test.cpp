@@ -91,7 +91,7 @@ void check_models(bool exact) {
         const auto folder = find_golden_or_copy("arch/" + name);
         if (!folder) continue;
         ++num_models;
-        const float tolerance = tolerance_of(name) * share_of_tolerance(exact);
+        const float tolerance = tolerance_of(name);
         const auto runner = open_or_fail(*folder / "model.gguf", {.exact = exact});
         const size_t num_vocab = runner->num_vocab();
         const auto cases = read_golden_cases(*folder / "visible.json");

@@ -86,7 +86,7 @@ void check_architectures(bool exact, uint32_t num_ranks) {
         INFO("model " << folder.filename().string() << ", " << num_ranks << " ranks");
         const auto runner =
             open_or_fail(folder / "model.gguf", {.exact = exact, .num_ranks = num_ranks});
-        check_golden_cases(*runner, folder, tolerance_of(folder) * share_of_tolerance(exact));
+        check_golden_cases(*runner, folder, tolerance_of(folder));
     }
     // Some are copied to tests/data, so that a plain clone compares too.
     CHECK(folders.size() >= (find_golden("arch") ? 49 : 2));

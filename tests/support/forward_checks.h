@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cpu/kernels.h"
 #include "support/catch.h"
 #include "support/model_runner.h"
 #include "support/scratch_folder.h"
@@ -40,13 +39,6 @@ inline float max_difference(std::span<const float> a, std::span<const float> b) 
         if (!(difference <= max)) max = difference;
     }
     return max;
-}
-
-/// What kernels may differ by, of a golden tolerance, which is for float32: the machine's best may
-/// multiply float32 weights as sums of bfloat16, to 2^-16 (docs/architecture.md).
-inline float share_of_tolerance(bool exact) {
-    if (exact) return 1;
-    return std::string(value_of(cpu::select_kernels())->name) == "amxbf16" ? 2 : 1;
 }
 
 /// Root mean square of the difference over that of the reference.

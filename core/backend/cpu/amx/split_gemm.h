@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM of weights stored as floats over tile registers of bfloat16: 32 rows of x times 32 weight
-// rows at a time. A number is a sum of two bfloat16, high and low: those of x always, of F16
-// (exact) and F32 weights too; BF16 weights have no low part. Products of two low parts are left
-// out. The class Tiles is the CPU's registers, or in tests plain C++. Internal linkage on purpose.
+// rows at a time. A number is a sum of two bfloat16, high and low: those of x always, F16 weights
+// too, which is exact; BF16 weights have no low part. Products of two low parts are left out. F32
+// weights, which two parts do not hold, stay with float32. The class Tiles is the CPU's registers,
+// or in tests plain C++. Internal linkage on purpose.
 //
 // With u = 2^-8, half a step of bfloat16, a number less its high part is at most u of it, and less
-// both parts u^2, so that in units of |x| |w| a product is off by u^2 with BF16 weights, 2 u^2 with
-// F16 and 3 u^2 (1 + u) with F32. Tile registers take subnormal bfloat16 and float32 for zero:
-// 2^-126 (1 + |x| + |w|) more, a few times. Sums are float32. An infinity may come out as NaN.
+// both parts u^2, so that in units of |x| |w| a product is off by u^2 with BF16 weights and 2 u^2
+// with F16. Tile registers take subnormal bfloat16 and float32 for zero: 2^-126 (1 + |x| + |w|)
+// more, a few times. Sums are float32. An infinity may come out as NaN.
 #pragma once
 
 #include "backend/cpu/avx512/simd.h"
@@ -89,13 +90,6 @@ void pack_split_rows(const float* x, size_t x_stride, uint32_t num_rows, size_t 
 }
 
 // --- Weights -------------------------------------------------------------------------------------
-
-struct SplitF32 {
-    static constexpr size_t kBytes = 4, kParts = 2;
-    HOKKU_INLINE static Parts load(const uint8_t* p, size_t count) {
-        return split_floats(p, count);
-    }
-};
 
 HOKKU_INLINE __m512i load_words(const uint8_t* p, size_t count) {
     const __mmask32 words = count >= kSplitStep ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
@@ -310,7 +304,6 @@ void fill_split_gemm(MatmulKernels& table) {
         table.split_gemm[static_cast<uint32_t>(type)] = {
             .unpack = unpack_split<Type>, .run = multiply_split<Tiles, Type::kParts>};
     };
-    set(TensorType::f32, SplitF32{});
     set(TensorType::f16, SplitF16{});
     set(TensorType::bf16, SplitBf16{});
 }
