@@ -378,7 +378,7 @@ void add_run(CLI::App& app, Action& chosen) {
         ->transform(is_whole(0, kMostUint32));
     command
         ->add_option("--num", options->num_continuations,
-                     "Continuations to write side by side, with the seeds N, N + 1, ..")
+                     "Continuations to write side by side, with seeds from --seed on")
         ->type_name("N")
         ->transform(is_whole(1, 64));
     command->add_option("--stop", options->stop, "Stop before this text; may be repeated")

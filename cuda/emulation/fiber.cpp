@@ -167,6 +167,7 @@ void Fiber::resume() {
 #if defined(HOKKU_EMULATION_TSAN)
     home.race_context = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(race_context_, __tsan_switch_to_fiber_no_sync);
+    __tsan_acquire(stack_);  // Whoever had the stack before has ended.
 #endif
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&home.fake_stack, stack_, FiberStacks::kBytes);
@@ -198,6 +199,7 @@ void Fiber::suspend() {
 
 void Fiber::suspend_for_good() {
 #if defined(HOKKU_EMULATION_TSAN)
+    __tsan_release(stack_);
     __tsan_switch_to_fiber(home.race_context, __tsan_switch_to_fiber_no_sync);
 #endif
 #if defined(__SANITIZE_ADDRESS__)

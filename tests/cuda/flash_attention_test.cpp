@@ -138,7 +138,7 @@ HOKKU_FLASH_SIZES(6)
 HOKKU_FLASH_SIZES(7)
 HOKKU_FLASH_SIZES(8)
 
-TEST_CASE("Flash: small prompts in both formats", "[cuda][quick]") {
+TEST_CASE("Flash: small prompts in both formats", "[cuda][quick][threads]") {
     for (const uint32_t format : {cuda::kKvF16, cuda::kKvQ8_0}) {
         check_flash({.group = 2, .num_kv_heads = 1, .format = format, .lengths = {9}}, {9}, 1);
     }
