@@ -147,6 +147,14 @@ std::byte* FiberStacks::take() {
 #if defined(__SANITIZE_ADDRESS__)
     __asan_unpoison_memory_region(stack, kBytes);
 #endif
+#if defined(HOKKU_EMULATION_TSAN)
+    // Mapped anew, so that what the fiber before did there is no race with the next one's. An order
+    // between the two would hide the races of a thread with those that ended before it.
+    const IgnoreAccesses ignore;
+    void* fresh = mmap(stack, kBytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (fresh == MAP_FAILED) return nullptr;
+#endif
     return stack;
 }
 
@@ -167,7 +175,6 @@ void Fiber::resume() {
 #if defined(HOKKU_EMULATION_TSAN)
     home.race_context = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(race_context_, __tsan_switch_to_fiber_no_sync);
-    __tsan_acquire(stack_);  // Whoever had the stack before has ended.
 #endif
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&home.fake_stack, stack_, FiberStacks::kBytes);
@@ -199,7 +206,6 @@ void Fiber::suspend() {
 
 void Fiber::suspend_for_good() {
 #if defined(HOKKU_EMULATION_TSAN)
-    __tsan_release(stack_);
     __tsan_switch_to_fiber(home.race_context, __tsan_switch_to_fiber_no_sync);
 #endif
 #if defined(__SANITIZE_ADDRESS__)
