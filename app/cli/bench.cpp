@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "console.h"
 #include "draft_timing.h"
+#include "hokku/devices.h"
 #include "model_options.h"
 
 namespace hokku::cli {
@@ -120,6 +121,13 @@ Reading reading_of(const ModelInfo& info, const BenchResult& measured) {
     return {needed, most > 0 ? needed / most : 0};
 }
 
+/// "CUDA 13.0" where layers are on a GPU: which driver has made figures is part of them.
+std::string driver_of(const ModelInfo& info) {
+    if (info.device.find("GPU ") == std::string::npos) return {};
+    const GpuList found = list_gpus();
+    return found.gpus.empty() ? std::string() : found.gpus.front().driver;
+}
+
 void show_json(const BenchOptions& options, const ModelInfo& info, const BenchResult& measured) {
     nlohmann::ordered_json line({{"prefill_tok_s", measured.prefill_tok_s},
                                  {"decode_tok_s", measured.decode_tok_s},
@@ -131,9 +139,11 @@ void show_json(const BenchOptions& options, const ModelInfo& info, const BenchRe
                                  {"read_bandwidth_gb_s", measured.read_bandwidth_gb_s},
                                  {"share_of_bandwidth", reading_of(info, measured).share},
                                  {"device", info.device},
+                                 {"kernels", info.kernels},
                                  {"threads", info.num_threads},
                                  {"ranks", info.rank_weight_bytes.size()},
                                  {"rank_weight_bytes", info.rank_weight_bytes}});
+    if (const std::string driver = driver_of(info); !driver.empty()) line["driver"] = driver;
     if (options.sequences > 1) {
         line["sequences"] = options.sequences;
         line["batched_decode_tok_s"] = measured.batched_tok_s;
@@ -158,7 +168,9 @@ void write_row(const char* format, Arguments... arguments) {
 
 void show_rows(const BenchOptions& options, const ModelInfo& info, const BenchResult& measured) {
     const bool has_decoded = options.decode_tokens > 0;
-    write_result(info.path.stem().string() + " on " + info.device + "\n");
+    const std::string driver = driver_of(info);
+    write_result(info.path.stem().string() + " on " + info.device + "\n  kernels    " +
+                 info.kernels + (driver.empty() ? "" : "; driver of " + driver) + "\n");
     write_row("  prefill    %8.1f tok/s (%s)\n", measured.prefill_tok_s,
               counted(options.prompt_tokens, "token").c_str());
     if (has_decoded)

@@ -45,7 +45,6 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
     weights_ = std::move(plan.weights);
 
     info_.device = fmt::format("GPU {}", gpu_.info().name);
-    info_.kernels = fmt::format("cuda sm_{}", gpu_.info().architecture);
     HOKKU_CHECK(start_buffers());
     if (spec.part.is_last) {
         HOKKU_TRY(logits_, HostLogits::create(gpu_, options_.max_step_logits, spec.num_vocab));
@@ -62,7 +61,6 @@ Result<void> CudaBackend::start(const std::function<Result<void>(double)>& repor
         weights_.bytes + (spec.part.is_first ? model_.weights().embedding.row_bytes() : 0);
     info_.rank_weight_bytes = {weight_bytes(model_.weights())};
     if (GpuCommunicator* others = own_options_.others) {
-        if (others->exchange() != nullptr) info_.kernels += ", one-shot all-reduce";
         HOKKU_CHECK(meet_others(*others));
     }
     HOKKU_TRY(ContextMemory context,
@@ -82,11 +80,6 @@ Result<void> CudaBackend::start_buffers() {
     if (needs.is_used) {
         HOKKU_TRY(blas_, GpuBlas::create(gpu_, *api,
                                          reinterpret_cast<DevicePointer>(buffers_.blas_workspace)));
-        info_.kernels += own_options_.products == PrefillProducts::own
-                             ? ", prompts by cuBLAS"
-                             : ", prompts by cuBLAS as reference";
-    } else if (blas_needs(model_, own_options_.products, true).is_used) {
-        info_.kernels += ", prompts without cuBLAS";
     }
     return gpu_.check(
         gpu_.api().fill_bytes_async(reinterpret_cast<DevicePointer>(buffers_.counters), 0,
@@ -137,6 +130,7 @@ Result<void> CudaBackend::use_context(ContextMemory context) {
         return captured;
     }
     destroy_graphs(graphs_before);
+    info_.kernels = kernel_names();
     info_.kv_bytes = kv_.bytes();
     info_.scratch_bytes = buffer_memory_.size_bytes() + context_.memory.size_bytes() +
                           logits_.size_bytes() + hidden_.size_bytes();
@@ -166,10 +160,19 @@ Result<void> CudaBackend::make_programs() {
         HOKKU_TRY(context_.programs[head == HeadOutput::none ? 0 : 1],
                   forward_->make_program(bucket_step(0, head)));
     }
-    constexpr std::string_view kOneLaunch = ", one launch for a token";
-    const PersistentProgram& last = context_.programs[head_outputs().size() > 1 ? 1 : 0];
-    if (last && !info_.kernels.ends_with(kOneLaunch)) info_.kernels += kOneLaunch;
     return {};
+}
+
+/// What was captured, and what prompts will be launched as.
+std::string CudaBackend::kernel_names() const {
+    const PersistentProgram& last = context_.programs[head_outputs().size() > 1 ? 1 : 0];
+    std::string names = fmt::format("cuda sm_{}, {} for a token", gpu_.info().architecture,
+                                    last ? "one launch" : "a graph");
+    names += forward_->prefill_kernels();
+    if (own_options_.others != nullptr) {
+        names += own_options_.others->exchange() != nullptr ? ", one-shot all-reduce" : ", NCCL";
+    }
+    return names;
 }
 
 Result<void> CudaBackend::capture_graphs() {

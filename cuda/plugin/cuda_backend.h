@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -82,6 +83,7 @@ class CudaBackend final : public Backend {
     /// Takes the place of what there is.
     Result<void> use_context(ContextMemory context);
     Result<void> make_programs();
+    [[nodiscard]] std::string kernel_names() const;
     [[nodiscard]] GpuStep bucket_step(uint32_t bucket, HeadOutput head) const;
     Result<void> capture_graphs();
     void destroy_graphs(std::vector<Graph>& graphs) const;

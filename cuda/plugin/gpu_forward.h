@@ -82,6 +82,10 @@ class GpuForward {
     /// places.
     Result<void> issue_head(const GpuStep& step, uint32_t first, uint32_t count);
 
+    /// What the rows of prompts go through, for people: ", prompts by int8 kernels, flash
+    /// attention".
+    [[nodiscard]] std::string prefill_kernels() const;
+
     /// The step of one row for issue_program(); empty where the kernel does not do all of it.
     Result<PersistentProgram> make_program(GpuStep step);
     Result<void> issue_program(const GpuStep& step, const PersistentProgram& program);

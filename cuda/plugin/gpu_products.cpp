@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products with weights, and the branches of a layer that end with one.
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "plugin/gpu_forward.h"
 
@@ -127,6 +129,30 @@ void GpuForward::multiply_many(const GpuStep& step, const GpuMatrix& matrix,
                       .out = output.out + offset,
                       .stride = output.stride});
     }
+}
+
+/// By what multiply_many() and run_attention() ask.
+std::string GpuForward::prefill_kernels() const {
+    bool has_own = false, has_library = false, has_few = false;
+    for (const GpuLayer& layer : weights_.layers) {
+        std::vector<const GpuMatrix*> matrices = {&layer.o,    &layer.gate,   &layer.up,
+                                                  &layer.down, &layer.router, &layer.shared_router};
+        for (const GpuMatrix& matrix : layer.qkv) matrices.push_back(&matrix);
+        for (const GpuMatrix* matrix : matrices) {
+            if (!*matrix) continue;
+            const bool is_by_own = !is_by_library(*matrix);
+            has_library |= !is_by_own;
+            (matrix->is_float ? has_few : has_own) |= is_by_own;
+        }
+        const GpuMatrix& experts = layer.expert_up.matrix;
+        if (experts) (experts.is_float ? has_few : has_own) = true;
+    }
+    std::string text = ", prompts";
+    if (has_own) text += " by int8 kernels";
+    if (has_library) text += has_own ? " and cuBLAS" : " by cuBLAS";
+    if (has_library && products_ == PrefillProducts::reference) text += " as reference";
+    if (has_few) text += blas_ != nullptr ? " and eight rows at a time" : " without cuBLAS";
+    return text + (flash_.empty() ? ", attention of eight rows" : ", flash attention");
 }
 
 void GpuForward::run_ffn(const GpuStep& step, uint32_t index, const QuantizedVectors& input) {

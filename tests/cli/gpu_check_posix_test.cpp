@@ -53,12 +53,19 @@ struct Machine {
     }
     /// Figures once the clocks have been sampled, and before that these lines.
     void set_bench(const std::string& lines) const {
-        write("hokku", "[ \"$1\" = bench ] || exit 0\n" + lines +
-                           "\nfor i in $(seq 500); do\n"
-                           "  [ \"$(wc -l < \"$out/clocks.csv\")\" -ge 4 ] && break; sleep 0.01\n"
-                           "done\n"
-                           "echo '{\"decode_tok_s\": 100, \"bytes_per_token\": 5000000000,"
-                           " \"prefill_tok_s\": 3000}'");
+        write("hokku",
+              "[ \"$1\" = bench ] || exit 0\n" + lines +
+                  "\nfor i in $(seq 500); do\n"
+                  "  [ \"$(wc -l < \"$out/clocks.csv\")\" -ge 4 ] && break; sleep 0.01\n"
+                  "done\n"
+                  "tokens='a graph for a token' prompts='by int8 kernels, flash attention'\n"
+                  "[ -z \"${HOKKU_CUDA_PERSISTENT:-}\" ] || tokens='one launch for a token'\n"
+                  "[ -z \"${HOKKU_CUDA_PREFILL:-}\" ] || prompts='by cuBLAS as reference'\n"
+                  "case ${HOKKU_CUDA_ALL_REDUCE:-} in nccl) prompts+=', NCCL' ;;"
+                  " ?*) prompts+=', one-shot all-reduce' ;; esac\n"
+                  "echo '{\"decode_tok_s\": 100, \"bytes_per_token\": 5000000000,"
+                  " \"prefill_tok_s\": 3000, \"device\": \"'\"${device:-GPU card}\"'\","
+                  " \"kernels\": \"cuda sm_90, '\"$tokens, prompts $prompts\"'\"}'");
     }
     /// Idle, then busy at three clocks.
     void set_gpus(const std::string& list) const {
@@ -216,6 +223,25 @@ TEST_CASE("GPU check: a figure that is missing fails its part, the others are me
         " { echo \"error: GPUs do not reach each other's memory\" >&2; exit 1; }");
     CHECK(machine.check().status == 0);
     CHECK(machine.outcomes().at("ranks") == "passed (checks skipped: 1)");
+}
+
+TEST_CASE("GPU check: figures of other kernels or the CPU are none", "[cli][quick]") {
+    const Machine machine;
+    const std::pair<const char*, const char*> all[] = {
+        {"unset HOKKU_CUDA_PERSISTENT", "qwen2.5-0.5b-persistent"},
+        {"[ -n \"${HOKKU_CUDA_PREFILL:-}\" ] || HOKKU_CUDA_PREFILL=cublas", "llama-3.1-8b"},
+        {"[ \"${HOKKU_CUDA_ALL_REDUCE:-}\" != one_shot ] || HOKKU_CUDA_ALL_REDUCE=nccl",
+         "llama-3.2-1b-one_shot"},
+        {"device='GPU card, 3 of 4 layers; the others on CPU avx2'", "llama-3.2-1b-nccl"},
+        {"device='CPU avx2'", "llama-3.1-8b"}};
+    for (const auto& [lines, lost] : all) {
+        INFO(lines);
+        machine.set_bench(lines);
+        const HokkuRun run = machine.check();
+        CHECK(run.status == 1);
+        CHECK(run.out.find("wanted are GPUs and ") != std::string::npos);
+        CHECK_FALSE(machine.report().at("speed").contains(lost));
+    }
 }
 
 TEST_CASE("GPU check: tests that are not there have not passed", "[cli][quick]") {

@@ -137,6 +137,8 @@ TEST_CASE("hokku bench: the JSON has every key of the contract", "[cli][quick]")
         CHECK(result[key].get<double>() > 0);
     }
     CHECK(result["device"].is_string());
+    CHECK_FALSE(result["kernels"].get<std::string>().empty());
+    CHECK_FALSE(result.contains("driver"));
     CHECK_FALSE(result.contains("sequences"));
 }
 

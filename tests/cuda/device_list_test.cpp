@@ -144,7 +144,8 @@ TEST_CASE("GPUs in a row: two and three give the text of one and of the CPU", "[
             CHECK(info.device == device);
             CHECK(info.device_note.empty());
             CHECK(skipped_in(info).empty());
-            CHECK(info.kernels == "cuda sm_90, prompts by cuBLAS");
+            CHECK(info.kernels ==
+                  "cuda sm_90, a graph for a token, prompts by cuBLAS, attention of eight rows");
             CHECK(info.context_tokens == 128);
             CHECK(text_of(*engine, 3) == expected);
         }

@@ -54,7 +54,8 @@ TEST_CASE("GPU plug-in: the engine writes the CPU's text on a GPU", "[cuda][quic
     const ModelInfo info = value_of(gpu->load(file.options("cuda")));
     CHECK(info.device == "GPU Emulated device 0");
     CHECK(info.device_note.empty());
-    CHECK(info.kernels == "cuda sm_90, prompts by cuBLAS");
+    CHECK(info.kernels ==
+          "cuda sm_90, a graph for a token, prompts by cuBLAS, attention of eight rows");
     CHECK(info.context_tokens == 128);
     CHECK(info.kv_bytes > 0);
     const GenerationResult on_gpu = continue_text(*gpu, 4);

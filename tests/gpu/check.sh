@@ -143,33 +143,42 @@ make_model() {
     [ -f "$out/$1.gguf" ] ||
         { "$bin/make_synthetic_model" "$1" "$out/new.gguf" && mv "$out/new.gguf" "$out/$1.gguf"; }
 }
-# bench SHAPE SUFFIX TOKENS OPTION..: its figures, in a file that is there only where it worked.
+# bench SHAPE SUFFIX TOKENS KERNELS OPTION..: its figures, in a file that is there only where it
+# worked, with all layers on GPUs and by these kernels: what runs otherwise is no figure of them.
 bench() {
-    local json=$out/$1$2.json
-    "$bin/hokku" bench -m "$out/$1.gguf" --device cuda -p 512 -n "$3" -r 3 --json "${@:4}" \
+    local json=$out/$1$2.json device kernels
+    "$bin/hokku" bench -m "$out/$1.gguf" --device cuda -p 512 -n "$3" -r 3 --json "${@:5}" \
         > "$json" || { rm "$json"; echo "error: no figures of $1$2"; return 1; }
+    device=$(value_of device "$json") kernels=$(value_of kernels "$json")
+    case $device in "GPU "*CPU*) ;; "GPU "*) [[ $kernels != *"$4"* ]] || return 0 ;; esac
+    rm "$json"
+    echo "error: $1$2 ran on ${device:-nothing} by ${kernels:-nothing}, wanted are GPUs and $4"
+    return 1
 }
+# value_of KEY FILE: a text of a JSON object.
+value_of() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" "$2"; }
 # Of each shape: as it runs; one launch for a token; and prompts by cuBLAS, which ours must not be
 # slower than. The large one is not made for the second. Beside them the card's clocks.
 speed() {
-    local shape code=0
+    local shape code=0 own="prompts by int8 kernels, flash attention"
     nvidia-smi --query-gpu=utilization.gpu,clocks.sm,clocks.mem,temperature.gpu,power.draw \
         --format=csv,noheader,nounits --loop-ms=200 > "$out/clocks.csv" &
     trap 'kill $! 2> /dev/null' EXIT
     for shape in qwen2.5-0.5b llama-3.2-1b llama-3.1-8b; do
         make_model "$shape" || return 1
-        bench "$shape" "" 128 || code=1
+        bench "$shape" "" 128 "a graph for a token, $own" || code=1
         if has_library 'libcublas\.so\.1[23]'; then
-            HOKKU_CUDA_PREFILL=cublas bench "$shape" -cublas 1 || code=1
+            HOKKU_CUDA_PREFILL=cublas bench "$shape" -cublas 1 "prompts by cuBLAS as reference" || code=1
         else
             echo "hokku-skip: cuBLAS is not installed, prompts of $shape are compared with nothing"
         fi
         [ "$shape" = llama-3.1-8b ] ||
-            HOKKU_CUDA_PERSISTENT=1 bench "$shape" -persistent 128 || code=1
+            HOKKU_CUDA_PERSISTENT=1 bench "$shape" -persistent 128 "one launch for a token, $own" ||
+            code=1
     done
     return "$code"
 }
-export -f make_model bench speed
+export -f make_model bench value_of speed
 part speed 60 bash -c speed
 
 # On two GPUs: sums by our kernel, where they reach each other, and by NCCL.
@@ -178,8 +187,8 @@ ranks() {
     has_library 'libnccl\.so\.2' || { echo "NCCL is not installed"; exit 77; }
     make_model llama-3.2-1b || return 1
     local code=0
-    HOKKU_CUDA_ALL_REDUCE=nccl bench llama-3.2-1b -nccl 128 --tp 2 || code=1
-    HOKKU_CUDA_ALL_REDUCE=one_shot bench llama-3.2-1b -one_shot 128 --tp 2 || {
+    HOKKU_CUDA_ALL_REDUCE=nccl bench llama-3.2-1b -nccl 128 NCCL --tp 2 || code=1
+    HOKKU_CUDA_ALL_REDUCE=one_shot bench llama-3.2-1b -one_shot 128 "one-shot all-reduce" --tp 2 || {
         grep -q "do not reach each other's memory" "$out/ranks.log" || return 1
         echo "hokku-skip: GPUs that do not reach each other have no sums by our kernel"
     }
@@ -238,7 +247,7 @@ for shape in ("qwen2.5-0.5b", "qwen2.5-0.5b-persistent", "llama-3.2-1b",
     bench["prefill_of_cublas"] = prefill / reference if reference else 0
     result["speed"][shape] = bench
     print(f"{shape:24} {rate:12.1f} {gb_s:8.1f} {bench['share_of_copy']:6.2f} {prefill:14.1f}"
-          f" {bench['prefill_of_cublas']:10.2f}")
+          f" {bench['prefill_of_cublas']:10.2f}  {bench.get('kernels', '')}")
 if "sm_mhz_min" in result["clocks"]:
     print("SM clock {sm_mhz_min} to {sm_mhz_max} MHz in {samples} samples".format(**result["clocks"]))
 else:

@@ -10,7 +10,7 @@
 namespace hokku {
 
 /// Grows with every change of anything here; both sides must have the same.
-inline constexpr uint32_t kPluginVersion = 4;
+inline constexpr uint32_t kPluginVersion = 5;
 
 /// Name of the one function that a plug-in exports: PluginEntry.
 inline constexpr char kPluginEntryName[] = "hokku_plugin_entry";
@@ -75,7 +75,7 @@ inline constexpr uint32_t kMaxPluginRanks = 8;
 
 struct PluginInfo {
     char device[256];
-    char kernels[64];
+    char kernels[256];
     uint64_t kv_bytes, scratch_bytes, bytes_per_token;
     uint32_t num_ranks, unused;
     uint64_t rank_weight_bytes[kMaxPluginRanks];
