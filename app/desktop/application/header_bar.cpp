@@ -27,6 +27,9 @@ HeaderBar::HeaderBar(QWidget* parent)
       m_progress(new QProgressBar) {
     m_sidebarButton = addButton("sidebarButton", QStringLiteral("sidebar"));
     m_newButton = addButton("newChatButton", QStringLiteral("new"));
+    m_backButton = addButton("backButton", QStringLiteral("back"));
+    m_backButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    m_backButton->hide();
     m_modelButton = addButton("modelButton", QStringLiteral("models"));
     m_modelButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_settingsButton = addButton("settingsButton", QStringLiteral("settings"));
@@ -41,6 +44,7 @@ HeaderBar::HeaderBar(QWidget* parent)
     row->setSpacing(kGrid / 2);
     row->addWidget(m_sidebarButton);
     row->addWidget(m_newButton);
+    row->addWidget(m_backButton);
     // The title gives way first: it has what the others leave.
     row->addWidget(m_title, 1);
     row->addSpacing(kGrid);
@@ -59,6 +63,7 @@ HeaderBar::HeaderBar(QWidget* parent)
 
     connect(m_sidebarButton, &QToolButton::clicked, this, &HeaderBar::sidebarWanted);
     connect(m_newButton, &QToolButton::clicked, this, &HeaderBar::newChatWanted);
+    connect(m_backButton, &QToolButton::clicked, this, &HeaderBar::backWanted);
     connect(m_modelButton, &QToolButton::clicked, this, &HeaderBar::modelsWanted);
     connect(m_settingsButton, &QToolButton::clicked, this, &HeaderBar::settingsWanted);
     retranslate();
@@ -74,6 +79,10 @@ QToolButton* HeaderBar::addButton(const char* name, const QString& icon) {
 
 void HeaderBar::setTitle(const QString& title) {
     m_title->setText(title);
+}
+
+void HeaderBar::setAway(bool isAway) {
+    m_backButton->setVisible(isAway);
 }
 
 void HeaderBar::setModel(const std::optional<ModelInfo>& model) {
@@ -117,6 +126,10 @@ void HeaderBar::retranslate() {
     name(m_newButton, tr("New chat"), Qt::Key_N);
     name(m_settingsButton, tr("Settings"), Qt::Key_Comma);
     name(m_modelButton, tr("Models"), Qt::Key_M);
+    m_backButton->setText(tr("Back"));
+    m_backButton->setAccessibleName(tr("Back to the chat"));
+    m_backButton->setToolTip(QStringLiteral("%1 (%2)").arg(
+        tr("Back to the chat"), QKeySequence(Qt::Key_Escape).toString(QKeySequence::NativeText)));
     m_progress->setAccessibleName(tr("Loading the model"));
     m_badge->setText(m_model ? deviceText(m_model->device) : QString());
     m_badge->setShortText(m_badge->text().section(QLatin1Char(' '), 0, 0));

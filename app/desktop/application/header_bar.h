@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeaderBar: the line above the pages: the title of the conversation, the model with the device
-// that it runs on, and the buttons that lead elsewhere.
+// HeaderBar: the line above the pages: the title of the conversation or the way back to it, the
+// model with the device that it runs on, and the buttons that lead elsewhere.
 #pragma once
 
 #include <QWidget>
@@ -22,6 +22,8 @@ class HeaderBar : public QWidget {
     explicit HeaderBar(QWidget* parent = nullptr);
 
     void setTitle(const QString& title);
+    /// Another page than the conversation is shown: there is a way back beside the title.
+    void setAway(bool isAway);
     /// Nothing: there is no model.
     void setModel(const std::optional<ModelInfo>& model);
     void setLoading(double fraction);
@@ -29,6 +31,7 @@ class HeaderBar : public QWidget {
   signals:
     void sidebarWanted();
     void newChatWanted();
+    void backWanted();
     void modelsWanted();
     void settingsWanted();
 
@@ -41,7 +44,7 @@ class HeaderBar : public QWidget {
     void showModelName();
     void retranslate();
 
-    QToolButton *m_sidebarButton, *m_newButton, *m_modelButton, *m_settingsButton;
+    QToolButton *m_sidebarButton, *m_newButton, *m_backButton, *m_modelButton, *m_settingsButton;
     ElidedLabel *m_title, *m_badge;
     QProgressBar* m_progress;
     std::optional<ModelInfo> m_model;

@@ -200,7 +200,12 @@ void MainWindow::newChat(bool isTemporary) {
 
 void MainWindow::showTitle() {
     const QString title = m_session.record().displayTitle();
-    m_header->setTitle(m_temporary ? tr("Temporary chat: it leaves no trace") : title);
+    const QWidget* page = m_pages->currentWidget();
+    m_header->setAway(page != m_chatPage);
+    m_header->setTitle(page == m_modelsPage     ? tr("Models")
+                       : page == m_settingsPage ? tr("Settings")
+                       : m_temporary            ? tr("Temporary chat: it leaves no trace")
+                                                : title);
     m_replyWatch.setTitle(m_temporary ? QString() : title);
 }
 
@@ -211,6 +216,7 @@ void MainWindow::togglePage(QWidget* page) {
 
 void MainWindow::showPage(QWidget* page) {
     m_pages->setCurrentWidget(page);
+    showTitle();
     if (page == m_chatPage) m_chatPage->focusComposer();
 }
 

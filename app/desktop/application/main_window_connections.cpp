@@ -92,6 +92,7 @@ void MainWindow::connectPages() {
     connect(m_header, &HeaderBar::sidebarWanted, this,
             [this] { setSidebarShown(!m_sidebar->isVisible()); });
     connect(m_header, &HeaderBar::newChatWanted, this, [this] { newChat(false); });
+    connect(m_header, &HeaderBar::backWanted, this, [this] { showPage(m_chatPage); });
     connect(m_header, &HeaderBar::modelsWanted, this, [this] { togglePage(m_modelsPage); });
     connect(m_header, &HeaderBar::settingsWanted, this, [this] { togglePage(m_settingsPage); });
     m_sidebar->setPromptSource(

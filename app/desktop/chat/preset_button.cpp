@@ -4,6 +4,7 @@
 #include <QActionGroup>
 #include <QEvent>
 #include <QMenu>
+#include <QScreen>
 
 #include "look/theme.h"
 
@@ -22,6 +23,7 @@ PresetButton::PresetButton(QWidget* parent) : QToolButton(parent) {
     setPopupMode(QToolButton::InstantPopup);
     setMenu(new QMenu(this));
     menu()->setToolTipsVisible(true);
+    menu()->installEventFilter(this);
     retranslate();
 }
 
@@ -34,6 +36,20 @@ void PresetButton::setChoices(const QVector<Choice>& choices, const QString& cur
 void PresetButton::changeEvent(QEvent* event) {
     if (event->type() == QEvent::LanguageChange) retranslate();
     QToolButton::changeEvent(event);
+}
+
+bool PresetButton::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == menu() && event->type() == QEvent::Show) placeMenu();
+    return QToolButton::eventFilter(watched, event);
+}
+
+/// Above the whole box that the button lies in, not over the message that is being written; where
+/// there is no room, as Qt has it.
+void PresetButton::placeMenu() {
+    const QWidget& box = *parentWidget();
+    const int top = box.mapToGlobal(QPoint()).y() - kGrid / 2 - menu()->height();
+    if (top < screen()->availableGeometry().top()) return;
+    menu()->move(menu()->x(), top);
 }
 
 void PresetButton::retranslate() {

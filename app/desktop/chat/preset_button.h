@@ -24,8 +24,10 @@ class PresetButton : public QToolButton {
 
   protected:
     void changeEvent(QEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
   private:
+    void placeMenu();
     void retranslate();
 
     QVector<Choice> m_choices;

@@ -9,7 +9,7 @@ QToolTip { background: @raised; color: @ink; border: 1px solid @hairline; paddin
 QToolButton { border: 1px solid transparent; border-radius: 8px; padding: 6px; background: transparent; }
 QToolButton:hover { background: @raised; }
 QToolButton:pressed, QToolButton:checked { background: @hairline; }
-QToolButton:focus, QPushButton:focus { border-color: @accent; }
+QToolButton:focus, QPushButton:focus { border-color: @focus; }
 QToolButton::menu-indicator { image: none; }
 QPushButton { border: 1px solid @hairline; border-radius: 8px; padding: 6px 16px; background: @ground; }
 QPushButton:hover { background: @raised; }
@@ -23,7 +23,7 @@ QToolButton[primary="true"]:focus { border: 2px solid @ink; padding: 5px; }
 QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {
     border: 1px solid @hairline; border-radius: 8px; padding: 6px 8px; background: @ground;
     selection-background-color: @selection; selection-color: @ink; }
-QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-color: @accent; }
+QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-color: @focus; }
 QComboBox { padding-left: 10px; }
 QComboBox::drop-down { border: none; width: 28px; }
 QComboBox::down-arrow { image: url(:/icons/control-down.svg); width: 16px; height: 16px; }
@@ -35,9 +35,9 @@ QComboBox QAbstractItemView { background: @ground; border: 1px solid @hairline; 
 QCheckBox { spacing: 8px; }
 QCheckBox::indicator, QListView::indicator { width: 16px; height: 16px; border: 1px solid @faint; border-radius: 4px; background: @ground; }
 QCheckBox::indicator:checked, QListView::indicator:checked { background: @ink; border-color: @ink; image: url(:/icons/control-check-@theme.svg); }
-QCheckBox::indicator:focus, QCheckBox:focus::indicator { border-color: @accent; }
+QCheckBox::indicator:focus, QCheckBox:focus::indicator { border-color: @focus; }
 #samplerOrder { border: 1px solid @hairline; border-radius: 8px; padding: 4px; }
-#samplerOrder:focus { border-color: @accent; }
+#samplerOrder:focus { border-color: @focus; }
 QMenu { background: @ground; border: 1px solid @hairline; padding: 4px; }
 QMenu::item { padding: 6px 24px; border-radius: 4px; }
 QMenu::item:selected { background: @raised; }
@@ -56,7 +56,7 @@ QProgressBar { border: none; border-radius: 2px; background: @hairline; max-heig
 QProgressBar::chunk { background: @accent; border-radius: 2px; }
 QTreeView, QListView { border: none; background: transparent; outline: none; show-decoration-selected: 0; }
 #conversationTree, #searchResults { border: 1px solid transparent; border-radius: 8px; }
-#conversationTree:focus, #searchResults:focus { border-color: @accent; }
+#conversationTree:focus, #searchResults:focus { border-color: @focus; }
 QTreeView::branch { background: transparent; }
 QTreeView::item, QListView::item { padding: 6px 8px; border-radius: 8px; }
 QTreeView::item:hover, QListView::item:hover { background: @hairline; }
@@ -65,7 +65,7 @@ QTreeView::item:selected, QListView::item:selected { background: @selection; col
 #sidebar[floating="true"] { border-right: 1px solid @hairline; }
 #code-copy { background: @raised; }
 #composer { background: @ground; border: 1px solid @hairline; border-radius: 12px; }
-#composer[focused="true"] { border-color: @accent; }
+#composer[focused="true"] { border-color: @focus; }
 #composer QPlainTextEdit { border: none; background: transparent; padding: 4px; }
 #faint { color: @faint; }
 #warning { color: @warning; }
@@ -73,9 +73,10 @@ QTreeView::item:selected, QListView::item:selected { background: @selection; col
 #heading { font-weight: 600; }
 )");
     const QPair<const char*, QColor> names[] = {
-        {"@onAccent", c.onAccent}, {"@ground", c.ground},       {"@raised", c.raised},
-        {"@ink", c.ink},           {"@faint", c.faint},         {"@hairline", c.hairline},
-        {"@accent", c.accent},     {"@selection", c.selection}, {"@warning", c.warning},
+        {"@onAccent", c.onAccent}, {"@ground", c.ground}, {"@raised", c.raised},
+        {"@ink", c.ink},           {"@faint", c.faint},   {"@hairline", c.hairline},
+        {"@accent", c.accent},     {"@focus", c.focus},   {"@selection", c.selection},
+        {"@warning", c.warning},
     };
     sheet.replace(QLatin1String("@theme"), c.ground.lightness() < c.ink.lightness()
                                                ? QLatin1String("dark")

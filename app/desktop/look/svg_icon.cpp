@@ -14,9 +14,9 @@ namespace {
 
 /// Icons that point along the line, which runs the other way in some languages.
 bool isDirected(const QString& name) {
-    static const QStringList names{QStringLiteral("continue"), QStringLiteral("next"),
-                                   QStringLiteral("previous"), QStringLiteral("sidebar"),
-                                   QStringLiteral("undo")};
+    static const QStringList names{QStringLiteral("back"),    QStringLiteral("continue"),
+                                   QStringLiteral("next"),    QStringLiteral("previous"),
+                                   QStringLiteral("sidebar"), QStringLiteral("undo")};
     return names.contains(name);
 }
 

@@ -12,13 +12,14 @@
 namespace hokku::desktop {
 
 struct Colors {
-    QColor ground;     ///< Behind the text.
-    QColor raised;     ///< Sidebar, turns of people, fields.
-    QColor ink;        ///< Text.
-    QColor faint;      ///< Text of less weight; 4.5:1 on ground and raised.
-    QColor hairline;   ///< Lines and borders.
-    QColor accent;     ///< Send, focus, the current conversation; never large areas.
-    QColor onAccent;   ///< Text on the accent.
+    QColor ground;    ///< Behind the text.
+    QColor raised;    ///< Sidebar, turns of people, fields.
+    QColor ink;       ///< Text.
+    QColor faint;     ///< Text of less weight; 4.5:1 on ground and raised.
+    QColor hairline;  ///< Lines and borders.
+    QColor accent;    ///< Send, links, what is found; never large areas.
+    QColor onAccent;  ///< Text on the accent.
+    QColor focus;  ///< The edge of what has the focus; no red, which says that something is wrong.
     QColor selection;  ///< Behind selected text.
     QColor warning;
     QColor codeGround, codeKeyword, codeString, codeComment, codeNumber, codeType;

@@ -25,6 +25,7 @@
 #include "hokku/library.h"
 #include "look/flow_layout.h"
 #include "look/page_parts.h"
+#include "look/size_text.h"
 #include "look/theme.h"
 #include "models/download.h"
 #include "models/model_entry.h"
@@ -55,13 +56,6 @@ class Card final : public QFrame {
   private:
     QBoxLayout* m_row;
 };
-
-/// Number and unit stay on one line.
-QString sizeText(quint64 bytes) {
-    return QLocale()
-        .formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeTraditionalFormat)
-        .replace(QLatin1Char(' '), QChar::Nbsp);
-}
 
 QString parametersText(quint64 count) {
     constexpr quint64 kMillion = 1'000'000, kBillion = 1'000'000'000;

@@ -570,6 +570,14 @@
         <source>Model: %1</source>
         <translation>Modell: %1</translation>
     </message>
+    <message>
+        <source>Back</source>
+        <translation>Zurück</translation>
+    </message>
+    <message>
+        <source>Back to the chat</source>
+        <translation>Zurück zum Chat</translation>
+    </message>
 </context>
 <context>
     <name>hokku::desktop::MainWindow</name>
@@ -636,6 +644,14 @@
     <message>
         <source>The file of the settings was damaged. What could be read of it is used; the file is kept as %1.</source>
         <translation>Die Datei der Einstellungen war beschädigt. Was davon lesbar war, gilt weiter; die Datei bleibt als %1 erhalten.</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
     </message>
 </context>
 <context>

@@ -52,8 +52,8 @@ QVector<Pair> pairsOf(const Colors& c) {
         {"comments", c.codeComment, c.codeGround, kText},
         {"numbers", c.codeNumber, c.codeGround, kText},
         {"types", c.codeType, c.codeGround, kText},
-        {"the focus", c.accent, c.ground, kShape},
-        {"the focus in the sidebar", c.accent, c.raised, kShape},
+        {"the focus", c.focus, c.ground, kShape},
+        {"the focus in the sidebar", c.focus, c.raised, kShape},
         {"boxes to tick", c.faint, c.ground, kShape},
     };
 }

@@ -203,7 +203,7 @@ TEST_CASE("ModelsPage: tells speed and time left, pauses, and goes on", "[gui][q
     f.wantDownload(server.url());
     f.press("Download");
     REQUIRE(f.waitFor(QStringLiteral("seconds left")));
-    CHECK(f.text().contains(QStringLiteral("4.9 kB of 5.9 kB at ")));
+    CHECK(f.text().contains(QStringLiteral("5.0 kB of 6.0 kB at ")));
     CHECK_FALSE(QFile::exists(f.inLibrary("m.gguf")));
     f.press("Pause");
     CHECK(f.waitFor(QStringLiteral(", paused")));
