@@ -4,44 +4,11 @@
 #include <cstring>
 
 #include "backend/dequantize.h"
+#include "support/random_blocks.h"
 
 namespace hokku::testing {
 
 namespace {
-
-/// Where a block keeps its f16 scales; -1: none.
-struct HalfPlaces {
-    int first = -1, second = -1;
-};
-
-HalfPlaces half_places(TensorType type) {
-    switch (type) {
-        case TensorType::q4_1:
-        case TensorType::q5_1:
-        case TensorType::q4_k:
-        case TensorType::q5_k:
-            return {0, 2};
-        case TensorType::q2_k:
-            return {80, 82};
-        case TensorType::q3_k:
-            return {108, -1};
-        case TensorType::q6_k:
-            return {208, -1};
-        case TensorType::tq1_0:
-            return {52, -1};
-        case TensorType::tq2_0:
-            return {64, -1};
-        case TensorType::mxfp4:
-        case TensorType::nvfp4:
-        case TensorType::iq1_m:
-        case TensorType::f32:
-        case TensorType::f16:
-        case TensorType::bf16:
-            return {};
-        default:
-            return {0, -1};
-    }
-}
 
 void put_u16(uint8_t* p, uint16_t value) {
     std::memcpy(p, &value, sizeof value);
@@ -88,13 +55,7 @@ void fill_block(TensorType type, uint8_t* p, size_t bytes, std::mt19937& random,
         for (int i = 0; i < 4; ++i) p[i] = static_cast<uint8_t>(random() % 0x7f);
     }
     if (type == TensorType::iq1_m) {  // The f16 scale is spread over four words.
-        const uint16_t half = plain_half(random);
-        for (int i = 0; i < 4; ++i) {
-            uint16_t word;
-            std::memcpy(&word, p + 48 + 2 * i, 2);
-            word = static_cast<uint16_t>((word & 0x0fff) | (half >> (4 * i) & 15) << 12);
-            put_u16(p + 48 + 2 * i, word);
-        }
+        spread_iq1_m_scale(p, plain_half(random));
     }
 }
 

@@ -5,16 +5,16 @@
 #include <exception>
 #include <string_view>
 
+#include "backend/dequantize.h"
 #include "support/synthetic_model.h"
 
 namespace {
 
 bool set_type(hokku::testing::SyntheticShape& shape, std::string_view name) {
-    using hokku::TensorType;
-    for (const TensorType type : {TensorType::f32, TensorType::f16, TensorType::bf16,
-                                  TensorType::q4_k, TensorType::q6_k, TensorType::q8_0}) {
-        if (hokku::traits_of(type).name != name) continue;
-        shape.type = type;
+    for (uint32_t raw = 0; raw < 64; ++raw) {
+        const auto traits = hokku::find_tensor_type(raw);
+        if (!traits || traits->name != name || !hokku::can_dequantize(traits->type)) continue;
+        shape.type = traits->type;
         return true;
     }
     return false;
@@ -28,7 +28,7 @@ int main(int argc, char** argv) try {
     if (!shape || (argc == 4 && !set_type(*shape, argv[3]))) {
         std::fputs(
             "usage: make_synthetic_model qwen2.5-0.5b|llama-3.2-1b|llama-3.1-8b FILE "
-            "[F32|F16|BF16|Q4_K|Q6_K|Q8_0]\n",
+            "[F32|F16|BF16|Q4_K|..]\n",
             stderr);
         return 2;
     }

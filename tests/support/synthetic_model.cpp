@@ -1,141 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/synthetic_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
 
-#include "backend/half.h"
 #include "support/gguf_writer.h"
+#include "support/random_blocks.h"
 
 namespace hokku::testing {
 
 namespace {
 
-/// xorshift64*: quick enough for gigabytes. Source: Vigna 2016, arXiv:1402.6246.
-class Random {
-  public:
-    explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
-    uint64_t next() {
-        state_ ^= state_ >> 12;
-        state_ ^= state_ << 25;
-        state_ ^= state_ >> 27;
-        return state_ * 0x2545f4914f6cdd1du;
-    }
-    /// In [-1, 1).
-    float signed_unit() { return static_cast<float>(next() >> 40) / 8388608.0f - 1.0f; }
-    void fill(char* out, size_t bytes) {
-        for (; bytes >= 8; out += 8, bytes -= 8) {
-            const uint64_t value = next();
-            std::memcpy(out, &value, 8);
-        }
-        const uint64_t value = next();
-        std::memcpy(out, &value, bytes);
-    }
-
-  private:
-    uint64_t state_;
-};
-
 struct TensorPlan {
     std::string name;
     TensorType type = TensorType::f32;
-    uint64_t cols = 0, rows = 1;  ///< rows 1: a vector.
-    float spread = 0;             ///< Largest value of a vector around `center`.
+    uint64_t cols = 0, rows = 0;  ///< rows 0: a vector.
+    uint64_t count = 1;           ///< Matrices of experts.
+    float spread = 0;             ///< Largest value around `center`; 0: the variance is 1 / cols.
     float center = 0;
+
+    [[nodiscard]] uint64_t num_blocks() const {
+        return cols / traits_of(type).block_values * std::max<uint64_t>(rows, 1) * count;
+    }
+    [[nodiscard]] uint64_t num_bytes() const { return num_blocks() * traits_of(type).block_bytes; }
 };
 
-void put_half(char* at, float value) {
-    const uint16_t half = float_to_half(value);
-    std::memcpy(at, &half, 2);
-}
+/// What architectures have beside the rest.
+struct Family {
+    explicit Family(const std::string& name)
+        : has_head_norms(name == "qwen3" || name == "qwen3moe" || name == "gemma3"),
+          has_post_norms(name == "gemma2" || name == "gemma3"),
+          has_layer_norm(name == "stablelm" || name == "phi2"),
+          is_phi2(name == "phi2"),
+          is_gptoss(name == "gpt-oss") {}
+    bool has_head_norms, has_post_norms, has_layer_norm;
+    bool is_phi2;    ///< One norm, no gates, biases everywhere.
+    bool is_gptoss;  ///< Sinks, biases of experts; only they have the model's type.
+};
 
-/// One block whose values have about the variance 1 / cols and no mean.
-void write_block(TensorType type, float deviation, Random& random, char* out, size_t bytes) {
-    switch (type) {
-        case TensorType::q4_k: {  // f16 d, dmin; u8 scales[12]; u8 codes[128]
-            random.fill(out, bytes);
-            // All scales and minima are 32: six bits each. The first eight bytes hold those of the
-            // first four and the upper two bits of the others, whose lower four follow.
-            std::memset(out + 4, 32 | 2 << 6, 8);
-            std::memset(out + 12, 0, 4);
-            const float d = deviation / (32 * 4.61f);
-            put_half(out, d);
-            put_half(out + 2, d * 7.5f);
-            return;
+class TensorPlans {
+  public:
+    explicit TensorPlans(const SyntheticShape& shape) : s_(shape), family_(shape.architecture) {}
+
+    std::vector<TensorPlan> take() {
+        matrix("token_embd.weight", s_.dim, s_.num_vocab, s_.is_tied);
+        for (uint32_t i = 0; i < s_.num_layers; ++i) {
+            layer_ = "blk." + std::to_string(i) + ".";
+            add_attention(i % 2 == 0);
+            if (family_.is_gptoss) norm("post_attention_norm");
+            if (!family_.is_gptoss && !family_.is_phi2) norm("ffn_norm");
+            s_.num_experts > 0 ? add_experts() : add_ffn(i % 2 == 0);
         }
-        case TensorType::q6_k: {  // u8 low[128]; u8 high[64]; i8 scales[16]; f16 d
-            random.fill(out, bytes);
-            std::memset(out + 192, 32, 16);
-            put_half(out + 208, deviation / (32 * 18.5f));
-            return;
+        layer_.clear();
+        norm("output_norm");
+        if (!s_.is_tied) matrix("output.weight", s_.dim, s_.num_vocab, true);
+        if (family_.is_phi2) vector("output.bias", s_.num_vocab, 0.0f, 0.1f);
+        return std::move(tensors_);
+    }
+
+  private:
+    void add_attention(bool is_fine) {
+        const uint64_t q = uint64_t{s_.num_heads} * s_.head_dim,
+                       kv = uint64_t{s_.num_kv_heads} * s_.head_dim;
+        norm("attn_norm");
+        matrix("attn_q.weight", s_.dim, q, false);
+        matrix("attn_k.weight", s_.dim, kv, false);
+        matrix("attn_v.weight", s_.dim, kv, is_fine);
+        if (s_.key_bias > 0) {
+            vector("attn_q.bias", q, 0.0f, s_.key_bias / 8);
+            vector("attn_k.bias", kv, 0.0f, s_.key_bias);
+            vector("attn_v.bias", kv, 0.0f, 0.5f);
         }
-        case TensorType::q8_0: {  // f16 d; i8 codes[32]
-            random.fill(out, bytes);
-            put_half(out, deviation / 73.9f);
-            return;
+        if (family_.has_head_norms) {
+            vector("attn_q_norm.weight", s_.head_dim, 1.0f, 0.2f);
+            vector("attn_k_norm.weight", s_.head_dim, 1.0f, 0.2f);
         }
-        case TensorType::f16:
-            return put_half(out, random.signed_unit() * 1.732f * deviation);
-        case TensorType::bf16: {  // The upper half of a float32, which comes last.
-            const float value = random.signed_unit() * 1.732f * deviation;
-            std::memcpy(out, reinterpret_cast<const char*>(&value) + 2, 2);
-            return;
-        }
-        default: {
-            const float value = random.signed_unit() * 1.732f * deviation;
-            std::memcpy(out, &value, sizeof value);
+        matrix("attn_output.weight", q, s_.dim, false);
+        if (family_.is_phi2 || family_.is_gptoss) vector("attn_output.bias", s_.dim, 0.0f, 0.2f);
+        if (family_.is_gptoss) vector("attn_sinks.weight", s_.num_heads, 0.0f, 2.0f);
+        if (family_.has_post_norms) {
+            norm("post_attention_norm");
+            norm("post_ffw_norm");
         }
     }
-}
 
-std::vector<TensorPlan> plan_tensors(const SyntheticShape& s) {
-    std::vector<TensorPlan> tensors;
-    const auto matrix = [&](const std::string& name, uint64_t cols, uint64_t rows, bool is_fine) {
-        const bool is_mixed = s.type == TensorType::q4_k && is_fine;
-        TensorType type = is_mixed ? TensorType::q6_k : s.type;
-        // As llama.cpp does where rows are no whole super-blocks.
-        if (cols % traits_of(type).block_values != 0) type = TensorType::q8_0;
-        tensors.push_back({name, type, cols, rows});
-    };
-    const auto vector = [&](const std::string& name, uint64_t size, float center, float spread) {
-        tensors.push_back({name, TensorType::f32, size, 1, spread, center});
-    };
-    const uint64_t q = uint64_t{s.num_heads} * s.head_dim,
-                   kv = uint64_t{s.num_kv_heads} * s.head_dim;
-    matrix("token_embd.weight", s.dim, s.num_vocab, s.is_tied);
-    for (uint32_t i = 0; i < s.num_layers; ++i) {
-        const std::string layer = "blk." + std::to_string(i) + ".";
-        const bool is_fine = i % 2 == 0;
-        vector(layer + "attn_norm.weight", s.dim, 1.0f, 0.2f);
-        matrix(layer + "attn_q.weight", s.dim, q, false);
-        matrix(layer + "attn_k.weight", s.dim, kv, false);
-        matrix(layer + "attn_v.weight", s.dim, kv, is_fine);
-        if (s.key_bias > 0) {
-            vector(layer + "attn_q.bias", q, 0.0f, s.key_bias / 8);
-            vector(layer + "attn_k.bias", kv, 0.0f, s.key_bias);
-            vector(layer + "attn_v.bias", kv, 0.0f, 0.5f);
-        }
-        if (s.architecture == "qwen3") {
-            vector(layer + "attn_q_norm.weight", s.head_dim, 1.0f, 0.2f);
-            vector(layer + "attn_k_norm.weight", s.head_dim, 1.0f, 0.2f);
-        }
-        matrix(layer + "attn_output.weight", q, s.dim, false);
-        if (s.architecture == "gemma2") {
-            vector(layer + "post_attention_norm.weight", s.dim, 1.0f, 0.2f);
-            vector(layer + "post_ffw_norm.weight", s.dim, 1.0f, 0.2f);
-        }
-        vector(layer + "ffn_norm.weight", s.dim, 1.0f, 0.2f);
-        matrix(layer + "ffn_gate.weight", s.dim, s.hidden, false);
-        matrix(layer + "ffn_up.weight", s.dim, s.hidden, false);
-        matrix(layer + "ffn_down.weight", s.hidden, s.dim, is_fine);
+    void add_ffn(bool is_fine) {
+        if (!family_.is_phi2) matrix("ffn_gate.weight", s_.dim, s_.hidden, false);
+        matrix("ffn_up.weight", s_.dim, s_.hidden, false);
+        matrix("ffn_down.weight", s_.hidden, s_.dim, is_fine);
+        if (!family_.is_phi2) return;
+        vector("ffn_up.bias", s_.hidden, 0.0f, 0.2f);
+        vector("ffn_down.bias", s_.dim, 0.0f, 0.2f);
     }
-    vector("output_norm.weight", s.dim, 1.0f, 0.2f);
-    if (!s.is_tied) matrix("output.weight", s.dim, s.num_vocab, true);
-    return tensors;
-}
+
+    void add_experts() {
+        const auto experts = [&](const std::string& name, uint64_t cols, uint64_t rows) {
+            add({layer_ + name + ".weight", fitting(s_.type, cols), cols, rows, s_.num_experts});
+            if (!family_.is_gptoss) return;
+            add({layer_ + name + ".bias", TensorType::f32, rows, s_.num_experts, 1, 0.2f});
+        };
+        add({layer_ + "ffn_gate_inp.weight", TensorType::f32, s_.dim, s_.num_experts});
+        if (family_.is_gptoss) vector("ffn_gate_inp.bias", s_.num_experts, 0.0f, 0.2f);
+        experts("ffn_gate_exps", s_.dim, s_.hidden);
+        experts("ffn_up_exps", s_.dim, s_.hidden);
+        experts("ffn_down_exps", s_.hidden, s_.dim);
+    }
+
+    /// As llama.cpp does where rows are no whole super-blocks.
+    static TensorType fitting(TensorType type, uint64_t cols) {
+        return cols % traits_of(type).block_values != 0 ? TensorType::q8_0 : type;
+    }
+    void add(TensorPlan plan) { tensors_.push_back(std::move(plan)); }
+    void matrix(const std::string& name, uint64_t cols, uint64_t rows, bool is_fine) {
+        TensorType type = family_.is_gptoss ? TensorType::q8_0 : s_.type;
+        if (s_.type == TensorType::q4_k && is_fine) type = TensorType::q6_k;
+        add({layer_ + name, fitting(type, cols), cols, rows});
+    }
+    void vector(const std::string& name, uint64_t size, float center, float spread) {
+        add({layer_ + name, TensorType::f32, size, 0, 1, spread, center});
+    }
+    void norm(const std::string& name) {
+        vector(name + ".weight", s_.dim, 1.0f, 0.2f);
+        if (family_.has_layer_norm) vector(name + ".bias", s_.dim, 0.0f, 0.2f);
+    }
+
+    const SyntheticShape& s_;
+    Family family_;
+    std::string layer_;
+    std::vector<TensorPlan> tensors_;
+};
 
 GgufWriter make_header(const SyntheticShape& s) {
     GgufWriter writer;
@@ -150,8 +147,16 @@ GgufWriter make_header(const SyntheticShape& s) {
     writer.set(a + ".attention.head_count_kv", s.num_kv_heads);
     writer.set(a + ".attention.key_length", s.head_dim);
     writer.set(a + ".attention.value_length", s.head_dim);
-    writer.set(a + ".attention.layer_norm_rms_epsilon", 1e-5f);
-    writer.set(a + ".rope.dimension_count", s.head_dim);
+    writer.set(a + (Family(a).has_layer_norm ? ".attention.layer_norm_epsilon"
+                                             : ".attention.layer_norm_rms_epsilon"),
+               1e-5f);
+    writer.set(a + ".rope.dimension_count", s.rope_dims > 0 ? s.rope_dims : s.head_dim);
+    if (s.window > 0) writer.set(a + ".attention.sliding_window", s.window);
+    if (s.num_experts > 0) {
+        writer.set(a + ".expert_count", s.num_experts);
+        writer.set(a + ".expert_used_count", s.num_experts_used);
+        writer.set(a + ".expert_feed_forward_length", s.hidden);
+    }
     writer.set(a + ".rope.freq_base", 500000.0f);
     writer.set(a + ".vocab_size", s.num_vocab);
     std::vector<std::string> tokens;
@@ -192,21 +197,21 @@ std::optional<SyntheticShape> find_synthetic_shape(std::string_view name) {
 }
 
 void write_synthetic_model(const std::filesystem::path& path, const SyntheticShape& shape) {
-    const std::vector<TensorPlan> tensors = plan_tensors(shape);
+    const std::vector<TensorPlan> tensors = TensorPlans(shape).take();
     GgufWriter writer = make_header(shape);
     const auto aligned = [&](uint64_t bytes) {
         return (bytes + writer.alignment - 1) / writer.alignment * writer.alignment;
     };
     uint64_t offset = 0;
     for (const TensorPlan& tensor : tensors) {
-        const TensorTypeTraits& traits = traits_of(tensor.type);
         GgufWriter::Tensor entry;
         entry.name = tensor.name;
         entry.type_id = static_cast<uint32_t>(tensor.type);
         entry.dims = {tensor.cols};
-        if (tensor.spread == 0) entry.dims.push_back(tensor.rows);
+        if (tensor.rows > 0) entry.dims.push_back(tensor.rows);
+        if (tensor.count > 1) entry.dims.push_back(tensor.count);
         entry.offset = offset;
-        offset += aligned(tensor.cols / traits.block_values * traits.block_bytes * tensor.rows);
+        offset += aligned(tensor.num_bytes());
         writer.add_tensor(std::move(entry));
     }
     std::ofstream file(path, std::ios::binary);
@@ -217,8 +222,9 @@ void write_synthetic_model(const std::filesystem::path& path, const SyntheticSha
     std::vector<char> piece;
     for (const TensorPlan& tensor : tensors) {
         const TensorTypeTraits& traits = traits_of(tensor.type);
-        const uint64_t blocks = tensor.cols / traits.block_values * tensor.rows;
-        const float deviation = 1.0f / std::sqrt(static_cast<float>(tensor.cols));
+        const uint64_t blocks = tensor.num_blocks();
+        const RandomBlocks random_blocks(tensor.type,
+                                         1.0f / std::sqrt(static_cast<float>(tensor.cols)));
         constexpr uint64_t kBlocksAtOnce = 65536;
         for (uint64_t done = 0; done < blocks; done += kBlocksAtOnce) {
             const uint64_t count = std::min(kBlocksAtOnce, blocks - done);
@@ -229,12 +235,12 @@ void write_synthetic_model(const std::filesystem::path& path, const SyntheticSha
                     const float value = tensor.center + tensor.spread * random.signed_unit();
                     std::memcpy(at, &value, sizeof value);
                 } else {
-                    write_block(tensor.type, deviation, random, at, traits.block_bytes);
+                    random_blocks.write(random, at);
                 }
             }
             file.write(piece.data(), static_cast<std::streamsize>(piece.size()));
         }
-        const uint64_t bytes = blocks * traits.block_bytes;
+        const uint64_t bytes = tensor.num_bytes();
         const std::string padding(aligned(bytes) - bytes, '\0');
         file.write(padding.data(), static_cast<std::streamsize>(padding.size()));
     }
