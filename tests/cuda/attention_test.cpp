@@ -204,6 +204,16 @@ TEST_CASE("Attention: products far beyond the range of halves, as Qwen 2's", "[c
     }
 }
 
+TEST_CASE("Attention: one huge channel of keys, whose group has coarse codes", "[cuda][quick]") {
+    for (const uint32_t format : {cuda::kKvF16, cuda::kKvQ8_0}) {
+        check_attention({.group = 4,
+                         .num_kv_heads = 1,
+                         .format = format,
+                         .lengths = {1, 150},
+                         .huge = -190.0f});
+    }
+}
+
 TEST_CASE("Attention: a value that is not a number is not lost", "[cuda][quick]") {
     AttentionCase c{.group = 1, .num_kv_heads = 1, .lengths = {100}};
     Pages pages(c);

@@ -415,6 +415,29 @@ TEST_CASE("CUDA backend: heads of 128, seven for each key, norms of heads", "[cu
                      .num_vocab = 256});
 }
 
+TEST_CASE("CUDA backend: one huge channel of keys in a context of codes", "[cuda][quick]") {
+    const ScratchFolder folder;
+    const fs::path path = folder / "model.gguf";
+    GgufWriter writer = make_tiny_llama();
+    std::vector<float> bias(size_t{TinyLlama::kKvHeads} * TinyLlama::kHeadDim, 0.0f);
+    bias[3] = 150;
+    for (uint32_t i = 0; i < TinyLlama::kLayers; ++i)
+        writer.add_f32("blk." + std::to_string(i) + ".attn_k.bias", {bias.size()}, bias);
+    writer.write(path);
+    const ModelRunner::Options options{.context_tokens = 128, .kv_type = KvType::q8_0};
+    const auto gpu = gpu_or_fail(path, options);
+    const auto cpu = open_or_fail(path, options);
+    const std::vector<int32_t> tokens = counted(70);
+    const auto expected = value_of(cpu->evaluate(tokens, 64));
+    // Both choose the same scales and codes, but where float32 sums end between two codes: one step
+    // of a 127th of the channel in a key of thousands.
+    CHECK(relative_error(value_of(gpu->evaluate(tokens, 64)), expected) < 5e-3);
+    CHECK(relative_error(value_of(gpu->evaluate(tokens, 8)), expected) < 5e-3);
+    // What the codes themselves cost is far more, else the channel would not be huge.
+    const auto exact = open_or_fail(path, {.context_tokens = 128});
+    CHECK(relative_error(expected, value_of(exact->evaluate(tokens, 64))) > 0.1);
+}
+
 TEST_CASE("CUDA backend: more than eight heads for each key", "[cuda]") {
     check_synthetic({.dim = 64,
                      .num_heads = 20,

@@ -197,9 +197,7 @@ void launch_alone(const Operation& op) {
     }
 }
 
-}  // namespace
-
-TEST_CASE("Persistent kernel: the bits of the launches that it stands for", "[cuda]") {
+void check_persistent(const std::vector<uint32_t>& numbers_of_blocks) {
     TestDevice& device = TestDevice::get();
     device.set_schedule({});
     const Layer layer;
@@ -220,7 +218,7 @@ TEST_CASE("Persistent kernel: the bits of the launches that it stands for", "[cu
     for (const emulation::Schedule& schedule : kernel_schedules()) {
         INFO(describe(schedule));
         device.set_schedule(schedule);
-        for (const uint32_t num_blocks : {1u, 5u, 32u}) {
+        for (const uint32_t num_blocks : numbers_of_blocks) {
             INFO(num_blocks << " blocks");
             layer.reset();
             device.run("persistent_step",
@@ -235,4 +233,14 @@ TEST_CASE("Persistent kernel: the bits of the launches that it stands for", "[cu
             for (const uint32_t counter : layer.counters.read()) CHECK(counter == 0);
         }
     }
+}
+
+}  // namespace
+
+TEST_CASE("Persistent kernel: the bits of the launches that it stands for", "[cuda]") {
+    check_persistent({1, 5, 32});
+}
+
+TEST_CASE("Persistent kernel: two blocks", "[cuda][threads]") {
+    check_persistent({2});
 }

@@ -227,6 +227,31 @@ TEST_CASE("Several GPUs: where they do not reach each other the library adds up"
     CHECK(refused.error().message().find("do not reach each other") != std::string::npos);
 }
 
+TEST_CASE("Several GPUs: 74 blocks of hidden values go to four ranks unevenly", "[cuda]") {
+    // The hidden size of Qwen2.5-7B.
+    const File file({.num_layers = 1,
+                     .dim = 64,
+                     .num_heads = 4,
+                     .num_kv_heads = 4,
+                     .head_dim = 32,
+                     .hidden = 18944,
+                     .num_vocab = 256,
+                     .type = TensorType::q4_k});
+    const ModelRunner::Options options{.exact = false, .context_tokens = 64};
+    const auto cpu = open_or_fail(file.path, options);
+    std::vector<uint32_t> sizes;
+    for (const cuda::GpuShard& shard : value_of(cuda::shard_for_gpus(cpu->model(), 4)))
+        sizes.push_back(shard.model.spec().layers[0].ffn.hidden);
+    std::sort(sizes.begin(), sizes.end());
+    CHECK(sizes == std::vector<uint32_t>{18 * 256, 18 * 256, 19 * 256, 19 * 256});
+    Ranks ranks(4);
+    const auto gpus = ranks.open(file.path, options);
+    const std::vector<int32_t> tokens = counted(10);
+    const auto expected = value_of(cpu->evaluate(tokens, 64));
+    CHECK(relative_error(value_of(gpus->evaluate(tokens, 64)), expected) < 3e-2);
+    CHECK(relative_error(value_of(gpus->evaluate(tokens, 1)), expected) < 3e-2);
+}
+
 TEST_CASE("Several GPUs: quantised weights are cut between their blocks", "[cuda]") {
     for (const TensorType type : {TensorType::q8_0, TensorType::q4_k}) {
         const File file({.dim = 256,

@@ -331,6 +331,7 @@ class RandomModel {
 struct Heads {
     uint32_t num_heads, num_kv_heads, value_dim;
     TensorType output_type = TensorType::f32;
+    uint32_t hidden = 768;
 };
 
 Result<std::vector<ShardPlan>> plan(const Heads& heads, uint32_t num_ranks) {
@@ -341,7 +342,7 @@ Result<std::vector<ShardPlan>> plan(const Heads& heads, uint32_t num_ranks) {
     attention.num_heads = heads.num_heads;
     attention.num_kv_heads = heads.num_kv_heads;
     attention.key_dim = attention.value_dim = heads.value_dim;
-    spec.layers[0].ffn.hidden = 768;
+    spec.layers[0].ffn.hidden = heads.hidden;
     Weights weights;
     weights.layers.resize(1);
     weights.layers[0].wo.type = heads.output_type;
@@ -404,6 +405,24 @@ TEST_CASE("plan_shards: cuts lie between the blocks of the weights", "[model-lay
     CHECK((*plans)[0].vocab.size() == 21);
     CHECK((*plans)[4].vocab.end == 101);
     CHECK((*plans)[4].vocab.size() == 20);
+}
+
+TEST_CASE("plan_shards: blocks that do not divide are shared unevenly", "[model-layer][quick]") {
+    // Qwen2.5-7B: 28 heads of 128 on 4 KV heads, 18944 hidden values, which are 74 blocks. Seven
+    // heads end within a block of Q4_K, so that the output product is of another type here.
+    const auto plans = plan({28, 4, 128, TensorType::q8_0, 18944}, 4);
+    REQUIRE(plans.ok());
+    std::vector<uint32_t> sizes;
+    uint32_t end = 0;
+    for (const ShardPlan& one : *plans) {
+        CHECK(one.layers[0].hidden.begin == end);
+        end = one.layers[0].hidden.end;
+        sizes.push_back(one.layers[0].hidden.size());
+        CHECK(one.layers[0].heads.size() == 7);
+    }
+    CHECK(end == 18944);
+    std::sort(sizes.begin(), sizes.end());
+    CHECK(sizes == std::vector<uint32_t>{18 * 256, 18 * 256, 19 * 256, 19 * 256});
 }
 
 TEST_CASE("plan_shards: what cannot be shared is refused with the numbers",

@@ -66,6 +66,7 @@ struct AttentionCase {
     uint32_t window = 0;
     float softcap = 0, q_scale = 2.0f, k_scale = 1.0f;
     bool has_sinks = false;
+    float huge = 0;             ///< Of the keys' channel 37, on top.
     uint32_t spare_splits = 1;  ///< Beyond the longest row: a graph is planned by capacity.
 };
 
@@ -92,7 +93,7 @@ struct Pages {
                     for (uint32_t d = 0; d < c.key_dim; ++d) {
                         // A few channels are large, as with biases.
                         const float bias = d % 16 == 5 ? 2.5f * c.k_scale : 0.0f;
-                        key[d] = c.k_scale * normal(random) + bias;
+                        key[d] = c.k_scale * normal(random) + bias + (d == 37 ? c.huge : 0.0f);
                     }
                     for (float& v : value) v = normal(random);
                     store_kv_row(c.format, keys, head(s, p, h), p % 64, key);
