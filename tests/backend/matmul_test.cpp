@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "backend/available_kernels.h"
+#include "backend/cpu/avx512/tables.h"
+#include "backend/cpu/cpu_features.h"
 #include "backend/cpu/matmul_kernels.h"
 #include "backend/cpu/thread_team.h"
 #include "backend/plain_tiles.h"
@@ -30,9 +32,29 @@ using hokku::testing::GuardedMatrix;
 
 namespace {
 
-/// Those of this CPU, and where it has no tile registers the GEMM over plain ones.
+/// The AVX-512 table with the look-ups of codebooks that other processors take; null without one.
+const KernelTable* other_look_ups() {
+#if defined(__x86_64__)
+    static const KernelTable* const other = []() -> const KernelTable* {
+        const KernelTable* avx512 = find_kernels("avx512");
+        if (!avx512) return nullptr;
+        static MatmulKernels matmul = *avx512->matmul;
+        static KernelTable table = *avx512;
+        fill_avx512_gemv_codebooks(matmul, !cpu_features().is_intel);
+        table.name = "avx512, other look-ups";
+        table.matmul = &matmul;
+        return &table;
+    }();
+    return other;
+#else
+    return nullptr;
+#endif
+}
+
+/// Those of this CPU, the one above, and where it has no tile registers the GEMM over plain ones.
 std::vector<const KernelTable*> matmul_tables() {
     std::vector<const KernelTable*> tables = hokku::testing::available_tables();
+    if (const KernelTable* other = other_look_ups()) tables.push_back(other);
 #if defined(__x86_64__)
     const KernelTable* avx512 = find_kernels("avx512");
     if (!avx512 || find_kernels("amx")) return tables;
@@ -266,9 +288,8 @@ TEST_CASE("matmul: a row's product depends on its way, not on the rows beside it
     }
 }
 
-TEST_CASE("matmul: with AVX-VNNI the same bits as with AVX2", "[backend][quick]") {
-    const KernelTable *avx2 = find_kernels("avx2"), *avxvnni = find_kernels("avxvnni");
-    if (!avx2 || !avxvnni) return hokku::testing::report_skip("hardware: no AVX-VNNI here");
+/// Of a few products with every type.
+void check_same_bits(const KernelTable* one, const KernelTable* other) {
     ThreadTeam team(2);
     auto scratch = MatmulScratch::create({.num_lanes = team.size(), .max_rows = 13, .max_in = 768});
     REQUIRE(scratch.ok());
@@ -280,12 +301,27 @@ TEST_CASE("matmul: with AVX-VNNI the same bits as with AVX2", "[backend][quick]"
             for (int i = 0; i < 2; ++i) {
                 outs[i].resize(size_t{num_rows} * 37);
                 const MatmulTarget target{&matrix.weight(), nullptr, outs[i].data(), 37};
-                run({i ? avxvnni : avx2, &team, &*scratch}, x, num_rows, {&target, 1});
+                run({i ? other : one, &team, &*scratch}, x, num_rows, {&target, 1});
             }
             INFO(traits_of(type).name << ", " << num_rows << " rows");
             CHECK(outs[0] == outs[1]);
         }
     }
+}
+
+TEST_CASE("matmul: with AVX-VNNI the same bits as with AVX2", "[backend][quick]") {
+    const KernelTable *avx2 = find_kernels("avx2"), *avxvnni = find_kernels("avxvnni");
+    if (!avx2 || !avxvnni) return hokku::testing::report_skip("hardware: no AVX-VNNI here");
+    check_same_bits(avx2, avxvnni);
+}
+
+TEST_CASE("matmul: points gathered from memory and permuted give the same bits",
+          "[backend][quick]") {
+    const KernelTable *avx512 = find_kernels("avx512"), *other = other_look_ups();
+    if (!avx512) return hokku::testing::report_skip("hardware: no AVX-512 here");
+    CHECK(avx512->matmul->gemv[static_cast<uint32_t>(TensorType::iq1_s)].run !=
+          other->matmul->gemv[static_cast<uint32_t>(TensorType::iq1_s)].run);
+    check_same_bits(avx512, other);
 }
 
 TEST_CASE("matmul: extreme blocks", "[backend][quick]") {

@@ -32,6 +32,12 @@ uint64_t saved_states() {
     return uint64_t{high} << 32 | low;
 }
 
+/// "GenuineIntel"
+bool is_of_intel() {
+    const Registers vendor = query(0, 0);
+    return vendor.b == 0x756e6547 && vendor.d == 0x49656e69 && vendor.c == 0x6c65746e;
+}
+
 /// Source: Intel SDM volume 2A, CPUID; volume 1, 13.1 (XCR0 bits).
 CpuFeatures probe() {
     CpuFeatures features;
@@ -46,6 +52,7 @@ CpuFeatures probe() {
         features.avx2 && has_bits(states, kAvx512State) &&
         has_bits(extended.b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL) &&
         has_bits(extended.c, bit_AVX512VBMI | bit_AVX512VNNI);
+    features.is_intel = is_of_intel();
     constexpr uint64_t kTileStates = 0x6'0000;
     constexpr uint32_t kAmxBf16Bit = 1u << 22, kAmxTileBit = 1u << 24, kAmxInt8Bit = 1u << 25;
     const bool has_tiles = features.avx512_vnni && has_bits(states, kTileStates) &&

@@ -2,6 +2,7 @@
 // Joins the AVX-512 kernels of the files in avx512/ to one table.
 #include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/avx512/tables.h"
+#include "backend/cpu/cpu_features.h"
 #include "backend/cpu/kernel_tables.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/matmul_kernels.h"
@@ -19,7 +20,8 @@ struct Tables {
         fill_avx512_dot(matmul);
         fill_avx512_activations(matmul);
         fill_avx512_gemv(matmul);
-        fill_avx512_gemv_codebooks(matmul);
+        fill_avx512_gemv_codebooks(matmul, cpu_features().is_intel);
+        matmul.reads_ahead = cpu_features().is_intel;
         fill_avx512_gemm(matmul);
         fill_avx512_attention(attention);
         fill_avx512_elementwise(table);

@@ -39,6 +39,8 @@ enum class VectorLayout : uint32_t {
     super_two,
     super_nibbles,
     quads,
+    super_plain,
+    ternary,
     // avx2
     blocks,
     super_blocks,
@@ -77,6 +79,7 @@ struct GemvCall {
     size_t x_stride = 0;
     float* out = nullptr;  ///< out[vector * out_stride + row]
     size_t out_stride = 0;
+    bool reads_ahead = false;  ///< Asks for weights before it needs them: MatmulKernels.
 };
 
 /// What comes out for a vector does not depend on the others of its call.
@@ -193,6 +196,9 @@ struct MatmulKernels {
     void (*prepare_vector)(const float* x, size_t n, VectorLayout layout, int32_t zero_point,
                            const GemvVector& vector, const GemvVector* residual) = nullptr;
     GemvKernel gemv[kNumTensorTypes] = {};
+    /// Whether single vectors gain by asking for weights ahead: a fifth to a third more bytes a
+    /// second on a Xeon with AMX (2026-11), nothing or less than nothing on Zen 4.
+    bool reads_ahead = false;
 
     /// Rows of every tile, up to kGemmTile; 0: as many as make the tiles alike.
     uint32_t gemm_tile = 0;

@@ -27,7 +27,8 @@ void multiply_in_place(const Product& product, const MatmulTarget& target, const
                   .residuals = product.is_fine ? product.scratch.residuals : nullptr,
                   .x = product.x,
                   .x_stride = product.x_stride,
-                  .out_stride = target.out_stride};
+                  .out_stride = target.out_stride,
+                  .reads_ahead = product.kernels.reads_ahead};
     const uint32_t safe_end = std::clamp(num_safe_rows(weight), range.begin, range.end);
     if (safe_end > range.begin) {
         call.weights = row_of(weight, range.begin);

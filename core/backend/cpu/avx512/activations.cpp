@@ -2,6 +2,7 @@
 // Quantises rows of x (quantize.h) and stores them in the layouts of the kernels.
 #include "backend/cpu/avx512/quantize.h"
 #include "backend/cpu/avx512/tables.h"
+#include "backend/cpu/avx512/ternary_layout.h"
 #include "backend/cpu/matmul_kernels.h"
 
 namespace hokku::cpu {
@@ -67,6 +68,7 @@ void store_super(const GemvVector& v, size_t b, const uint8_t (&lanes)[16], cons
 }
 
 // Which lane the k-th 16 values of a super-block come to, by their place in its codes.
+constexpr uint8_t kSuperPlain[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 constexpr uint8_t kSuperLinear[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
 constexpr uint8_t kSuperTwo[16] = {0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15};
 constexpr uint8_t kSuperPairs[16] = {0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15};
@@ -89,6 +91,30 @@ void store_quads(const GemvVector& v, size_t b, const Block& block, int32_t zero
     }
 }
 
+/// Ternary: digit n of every byte of a block of TQ1_0 meets register n, where its code counts 4^n
+/// (the fifth one: 1) as much; 16 starts and scales for each register.
+void store_ternary(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+    int8_t* codes = v.codes + b / 8 * kTernaryStepBytes;
+    int8_t* starts = codes + kTernaryRegisters * 64;
+    int8_t* scales = starts + kTernaryRegisters * 64;
+    if (b % 8 == 0) std::memset(codes, 0, kTernaryStepBytes);  // Some lanes stay empty.
+    alignas(16) int32_t fours[8], sums[8];
+    for (size_t half = 0; half < 2; ++half) {
+        store(fours + 4 * half, block.codes[half]);
+        store(sums + 4 * half, block.whole_sums[half]);
+    }
+    for (size_t i = 0; i < 8; ++i) {
+        const TernaryPlace place = ternary_place(b % 8 * 32 + 4 * i);
+        const int32_t unit = ternary_unit(place.digit);
+        const size_t offset = place.digit * 64 + place.byte;
+        const int32_t start = -zero_point * unit * sums[i];
+        const float scale = block.scale / static_cast<float>(unit);
+        std::memcpy(codes + offset, &fours[i], 4);
+        std::memcpy(starts + offset, &start, 4);
+        std::memcpy(scales + offset, &scale, 4);
+    }
+}
+
 bool has_steps_of_128(VectorLayout layout) {
     return layout == VectorLayout::halves || layout == VectorLayout::halves_of_16;
 }
@@ -105,11 +131,13 @@ void clear_tail(const GemvVector& v, size_t n, VectorLayout layout) {
 /// Makes 16-bit codes of those of a vector and of its rest: the vector's are those of even places,
 /// those of odd places take the rest's place.
 void join_fine_codes(const GemvVector& v, const GemvVector& rest, size_t n, VectorLayout layout) {
-    const size_t num_codes = has_steps_of_128(layout) ? 128 : 256;
+    const size_t num_values = has_steps_of_128(layout) ? 128 : 256;
+    const bool is_ternary = layout == VectorLayout::ternary;
+    const size_t num_codes = is_ternary ? kTernaryRegisters * 64 : num_values;
+    const size_t step_bytes = is_ternary ? kTernaryStepBytes : num_values + 3 * 64;
     if (layout == VectorLayout::halves && has_pair_steps(n)) n *= 2;
-    for (size_t step = 0; step * num_codes < n; ++step) {
-        int8_t *p = step_place(v, step, num_codes).codes,
-               *q = step_place(rest, step, num_codes).codes;
+    for (size_t step = 0; step * num_values < n; ++step) {
+        int8_t *p = v.codes + step * step_bytes, *q = rest.codes + step * step_bytes;
         for (size_t i = 0; i < num_codes; i += 64) {
             const __m512i codes = _mm512_load_si512(p + i), small = _mm512_load_si512(q + i);
             const __m512i small_even = _mm512_srai_epi16(_mm512_slli_epi16(small, 8), 8);
@@ -132,6 +160,8 @@ void store_block(const GemvVector& v, size_t b, size_t n, VectorLayout layout, c
             return store_halves_of_16(v, b, block, zero_point);
         case VectorLayout::super_pairs:
             return store_super(v, b, kSuperPairs, block, zero_point);
+        case VectorLayout::super_plain:
+            return store_super(v, b, kSuperPlain, block, zero_point);
         case VectorLayout::super_linear:
             return store_super(v, b, kSuperLinear, block, zero_point);
         case VectorLayout::super_two:
@@ -140,6 +170,8 @@ void store_block(const GemvVector& v, size_t b, size_t n, VectorLayout layout, c
             return store_super(v, b, kSuperNibbles, block, zero_point);
         case VectorLayout::quads:
             return store_quads(v, b, block, zero_point);
+        case VectorLayout::ternary:
+            return store_ternary(v, b, block, zero_point);
     }
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint32_t kStreams = 4;
 /// Several vectors keep the core so busy that its own reads ahead do not suffice: without asking
-/// ahead a step with four takes half as long again (Zen 5, 2026-11; 1 to 4 KiB are alike).
+/// ahead a step with four takes half as long again (Zen 5, 2026-11; 1 to 4 KiB are alike). For one
+/// it depends on the processor (GemvCall::reads_ahead).
 constexpr size_t kBytesAhead = 2048;
 
 template <bool kFine>
@@ -54,7 +55,7 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
             decltype(weights_for<kFine>(Weights<kCodes>())) weights[kTogether];
             for (uint32_t s = 0; s < kTogether; ++s) {
                 const uint8_t* p = first + (pair + s) * stream_bytes;
-                if (kVectors > 1) prefetch<Type::kBytes>(p + kBytesAhead);
+                if (kVectors > 1 || call.reads_ahead) prefetch<Type::kBytes>(p + kBytesAhead);
                 weights[s] = weights_for<kFine>(Type::unpack(p, lanes));
             }
 #pragma GCC unroll 4
@@ -87,8 +88,11 @@ HOKKU_INLINE void run_row_pairs(const GemvCall& call, const uint8_t* first, size
     const auto run_step = [&](size_t step, auto add) HOKKU_LAMBDA {
         const auto values = load_values<kCodes, Type::kHasMins>(v, step);
 #pragma GCC unroll 4
-        for (uint32_t s = 0; s < kStreams; ++s)
-            add(s, weights_for<kFine>(Type::unpack(first + s * stream_bytes, 0xffff)), values);
+        for (uint32_t s = 0; s < kStreams; ++s) {
+            const uint8_t* p = first + s * stream_bytes;
+            if (call.reads_ahead) prefetch<Type::kBytes>(p + kBytesAhead);
+            add(s, weights_for<kFine>(Type::unpack(p, 0xffff)), values);
+        }
         first += Type::kBytes;
     };
     const auto add_to = [&sums](uint32_t row) HOKKU_LAMBDA {
@@ -231,6 +235,7 @@ float float_row(const GemvCall& call, const float* x, const uint8_t* row) {
     __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
     size_t i = 0;
     for (; i + 32 <= call.n; i += 32) {
+        if (call.reads_ahead) prefetch<32 * Load::kBytes>(row + i * Load::kBytes + kBytesAhead);
         for (size_t k = 0; k < 2; ++k) {
             sums[k] = _mm512_fmadd_ps(Load::run(row + (i + 16 * k) * Load::kBytes),
                                       _mm512_loadu_ps(x + i + 16 * k), sums[k]);

@@ -4,8 +4,10 @@
 #include "backend/cpu/avx512/gemv_codebooks.h"
 
 #include <algorithm>
-#include <iterator>
+#include <type_traits>
 
+#include "backend/cpu/avx512/gemv_points.h"
+#include "backend/cpu/avx512/gemv_ternary.h"
 #include "backend/cpu/avx512/tables.h"
 #include "gguf/tensor_type.h"
 
@@ -14,35 +16,67 @@ namespace hokku::cpu {
 namespace {
 
 constexpr uint32_t kStreams = 4;
+/// As in gemv.cpp.
+constexpr size_t kBytesAhead = 2048;
 
-/// Whether a type has a table for look_up_words.
-template <class Type>
-concept HasTable = requires {
-    Type::kTable;
+/// A type of points with a way to look them up. By permutations two streams share what is loaded of
+/// the table; gathers of all streams come before what waits for them, of which processors hold
+/// only so much.
+template <class Step, LookUp kLookUp>
+struct PointType : Step {
+    using Found = FoundPoints;
+    static constexpr uint32_t kTogether = kLookUp == LookUp::permute ? 2 : 1;
+
+    template <uint32_t kCount>
+    HOKKU_INLINE static void find(const uint8_t* first, size_t stream_bytes,
+                                  Found (&found)[kCount]) {
+        find_points<kLookUp, Step>(first, stream_bytes, found);
+    }
+    HOKKU_INLINE static Weights<4> unpack(const Found& found, float d, __mmask16) {
+        Weights<4> weights;
+        Step::finish(found, _mm512_set1_ps(d), weights);
+        return weights;
+    }
 };
 
-/// Streams whose blocks are unpacked together.
-template <class Type>
-constexpr uint32_t kTogether = HasTable<Type> ? 2 : 1;
+/// A type without anything to find.
+template <class Step>
+struct SingleType : Step {
+    using Found = const uint8_t*;
+    static constexpr uint32_t kTogether = 1;
 
-template <class Type, class Block, uint32_t kCount>
-HOKKU_INLINE void unpack_blocks(const uint8_t* first, size_t stream_bytes, __mmask16 lanes,
-                                Block (&blocks)[kCount]) {
-    if constexpr (HasTable<Type>) {
-        __m512i points[kCount];
-        for (uint32_t s = 0; s < kCount; ++s) points[s] = Type::index(first + s * stream_bytes);
-        look_up_words<std::size(Type::kTable)>(Type::kTable, points);
-        for (uint32_t s = 0; s < kCount; ++s)
-            blocks[s] = Type::finish(first + s * stream_bytes, points[s]);
-    } else {
-        for (uint32_t s = 0; s < kCount; ++s)
-            blocks[s] = Type::unpack(first + s * stream_bytes, lanes);
+    HOKKU_INLINE static void find(const uint8_t* first, size_t, Found (&found)[1]) {
+        found[0] = first;
     }
+    HOKKU_INLINE static auto unpack(Found found, float, __mmask16 lanes) {
+        return Step::unpack(found, lanes);
+    }
+};
+
+/// Whether d of the blocks of all streams is read together.
+template <class Type>
+constexpr bool kHasD = requires {
+    Type::d_bits(nullptr);
+};
+
+template <int kBytes>
+HOKKU_INLINE void prefetch(const uint8_t* p) {
+    for (int line = 0; line < kBytes; line += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(p + line), _MM_HINT_T0);
 }
 
 template <bool kFine>
 HOKKU_INLINE StepVector<kFine> vector_of(const GemvCall& call, uint32_t index) {
     return {call.vectors[index].codes, kFine ? call.residuals[index].codes : nullptr};
+}
+
+template <class Type, bool kFine>
+HOKKU_INLINE auto load_for(const StepVector<kFine>& v, size_t step) {
+    if constexpr (Type::kLayout == VectorLayout::ternary) {
+        return load_ternary_values(v, step);
+    } else {
+        return load_values<Type::kValues / 64, false>(v, step);
+    }
 }
 
 /// Dot products of kCount rows that lie stream_bytes apart with `num_vectors` vectors, as 16
@@ -54,17 +88,28 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uin
     for (uint32_t i = 0; i < num_vectors; ++i)
         for (__m512& sum : sums[i]) sum = _mm512_setzero_ps();
     const auto run_step = [&](size_t step, __mmask16 lanes) HOKKU_LAMBDA {
-        constexpr uint32_t kGroup = std::min(kCount, kTogether<Type>);
+        constexpr uint32_t kGroup = std::min(kCount, Type::kTogether);
+        alignas(16) float d[kStreams] = {};
+        if constexpr (kHasD<Type>) load_d<Type, kCount>(first, stream_bytes, d);
+        // A group is looked up before what waits for the one before it: processors hold only so
+        // much that waits.
+        typename Type::Found found[2][kGroup];
+        Type::find(first, stream_bytes, found[0]);
 #pragma GCC unroll 4
         for (uint32_t group = 0; group < kCount; group += kGroup) {
-            Weights<Type::kValues / 64> blocks[kGroup];
-            unpack_blocks<Type>(first + group * stream_bytes, stream_bytes, lanes, blocks);
-            for (uint32_t i = 0; i < num_vectors; ++i) {
-                const StepVector<kFine> v = vector_of<kFine>(call, i);
-                const auto values = load_values<Type::kValues / 64, false>(v, step);
-                for (uint32_t s = 0; s < kGroup; ++s) {
+            const auto& now = found[group / kGroup % 2];
+            if (group + kGroup < kCount) {
+                Type::find(first + (group + kGroup) * stream_bytes, stream_bytes,
+                           found[(group / kGroup + 1) % 2]);
+            }
+            for (uint32_t s = 0; s < kGroup; ++s) {
+                if (call.reads_ahead)
+                    prefetch<Type::kBytes>(first + (group + s) * stream_bytes + kBytesAhead);
+                const auto block = weights_for<kFine>(Type::unpack(now[s], d[group + s], lanes));
+                for (uint32_t i = 0; i < num_vectors; ++i) {
+                    const auto values = load_for<Type>(vector_of<kFine>(call, i), step);
                     __m512& sum = sums[i][group + s];
-                    sum = add_products<false>(sum, weights_for<kFine>(blocks[s]), values);
+                    sum = add_products<false>(sum, block, values);
                 }
             }
         }
@@ -120,23 +165,33 @@ constexpr GemvKernel make_kernel() {
 
 }  // namespace
 
-void fill_avx512_gemv_codebooks(MatmulKernels& table) {
+void fill_avx512_gemv_codebooks(MatmulKernels& table, bool gathers_fast) {
     fill_byte_tables();
+    fill_point_tables();
+    fill_ternary_tables();
     const auto set = [&table](TensorType type, GemvKernel kernel) {
         table.gemv[static_cast<uint32_t>(type)] = kernel;
     };
-    set(TensorType::iq1_m, make_kernel<StepIq1M>());
-    set(TensorType::iq1_s, make_kernel<StepIq1S>());
-    set(TensorType::iq2_s, make_kernel<StepIq2S>());
-    set(TensorType::iq2_xs, make_kernel<StepIq2Xs>());
-    set(TensorType::iq2_xxs, make_kernel<StepIq2Xxs>());
-    set(TensorType::iq3_s, make_kernel<StepIq3S>());
-    set(TensorType::iq3_xxs, make_kernel<StepIq3Xxs>());
-    set(TensorType::nvfp4, make_kernel<StepNvfp4>());
-    set(TensorType::q1_0, make_kernel<StepQ1_0>());
-    set(TensorType::q2_0, make_kernel<StepQ2_0>());
-    set(TensorType::tq1_0, make_kernel<StepTq1_0>());
-    set(TensorType::tq2_0, make_kernel<StepTq2_0>());
+    const auto set_points = [&](auto look_up) {
+        constexpr LookUp kLookUp = decltype(look_up)::value;
+        set(TensorType::iq1_m, make_kernel<PointType<StepIq1M, kLookUp>>());
+        set(TensorType::iq1_s, make_kernel<PointType<StepIq1S, kLookUp>>());
+        set(TensorType::iq2_s, make_kernel<PointType<StepIq2S, kLookUp>>());
+        set(TensorType::iq2_xs, make_kernel<PointType<StepIq2Xs, kLookUp>>());
+        set(TensorType::iq2_xxs, make_kernel<PointType<StepIq2Xxs, kLookUp>>());
+    };
+    if (gathers_fast) {
+        set_points(std::integral_constant<LookUp, LookUp::gather>());
+    } else {
+        set_points(std::integral_constant<LookUp, LookUp::permute>());
+    }
+    set(TensorType::iq3_s, make_kernel<SingleType<StepIq3S>>());
+    set(TensorType::iq3_xxs, make_kernel<SingleType<StepIq3Xxs>>());
+    set(TensorType::nvfp4, make_kernel<SingleType<StepNvfp4>>());
+    set(TensorType::q1_0, make_kernel<SingleType<StepQ1_0>>());
+    set(TensorType::q2_0, make_kernel<SingleType<StepQ2_0>>());
+    set(TensorType::tq1_0, make_kernel<SingleType<StepTq1_0>>());
+    set(TensorType::tq2_0, make_kernel<SingleType<StepTq2_0>>());
 }
 
 }  // namespace hokku::cpu
