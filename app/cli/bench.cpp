@@ -12,6 +12,7 @@
 #include "draft_timing.h"
 #include "hokku/devices.h"
 #include "model_options.h"
+#include "typed_names.h"
 
 namespace hokku::cli {
 
@@ -99,11 +100,12 @@ uint32_t roomy_context(const BenchOptions& options) {
 }
 
 Error too_long(const BenchOptions& options, uint32_t context_tokens) {
-    const std::string given = "--prompt " + std::to_string(options.prompt_tokens) + ", --decode " +
+    const std::string given = as_typed("--prompt") + " " + std::to_string(options.prompt_tokens) +
+                              ", " + as_typed("--decode") + " " +
                               std::to_string(options.decode_tokens);
     const uint32_t asked = options.model.context_tokens.value_or(0);
     const std::string context = asked == context_tokens
-                                    ? "--context " + std::to_string(asked)
+                                    ? as_typed("--context") + " " + std::to_string(asked)
                                     : "the model's context of " + std::to_string(context_tokens);
     return {ErrorCode::bad_argument, "more tokens than the context holds", given + ", " + context,
             "a context of at least " + std::to_string(least_context(options)) +
@@ -219,6 +221,10 @@ int bench(BenchOptions options) {
     if (!loaded) return fail_arguments(loaded.error());
     const ModelInfo& info = loaded->info;
     if (info.context_tokens < least) return fail_arguments(too_long(options, info.context_tokens));
+    if (!info.draft_model.empty()) {
+        Result<void> checked = check_draft_context(*loaded, options.decode_tokens);
+        if (!checked) return fail_arguments(checked.error());
+    }
     Result<BenchResult> measured = measure(*loaded, options);
     if (!measured) return fail_arguments(measured.error());
     if (options.json) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "commands.h"
 #include "console.h"
 #include "constraint_flags.h"
+#include "continuation_json.h"
 #include "generation.h"
 #include "model_options.h"
 #include "sampling_flags.h"
@@ -22,11 +24,12 @@ struct ChatOptions {
     ConstraintFlags constraints;
     std::optional<std::string> system;
     std::string first, session;
-    uint64_t cache_mb = ChatCache::kDefaultLimitBytes >> 20;
+    uint64_t cache_mib = ChatCache::kDefaultLimitBytes >> 20;
     uint32_t max_tokens = 0;
     std::optional<uint32_t> thought_budget;
     Overflow overflow = Overflow::drop_oldest;
     bool prompt_lookup = true;
+    bool json = false;
 };
 
 constexpr std::string_view kHelp =
@@ -34,9 +37,9 @@ constexpr std::string_view kHelp =
     "  /reset         forget the conversation\n"
     "  /system TEXT   set the system message (and forget the conversation)\n"
     "  /again         answer the last message anew\n"
-    "  /quit          leave; Ctrl-D and a second Ctrl-C do so too\n"
+    "  /quit          leave; Ctrl-D does so too\n"
     "A line that ends in \\ goes on in the next one; one that begins with a space is no command.\n"
-    "Ctrl-C stops an answer.\n";
+    "Ctrl-C stops an answer. At the prompt, or again before the answer has stopped, it leaves.\n";
 
 /// "SmolLM2-135M-Instruct (Q4_1) on the CPU (avx512, 2 threads)".
 std::string title_of(const ModelInfo& info) {
@@ -71,6 +74,7 @@ class Chat {
           prompt_lookup_(options.prompt_lookup),
           session_(session),
           is_interactive_(is_interactive),
+          is_json_(options.json),
           has_own_system_(options.system.has_value()) {
         conversation_.system = options.system.value_or("");
     }
@@ -108,8 +112,7 @@ class Chat {
         } else if (command == "/help") {
             write_note(kHelp);
         } else {
-            write_message("no such command: " + command + "; /help lists those there are");
-            has_failed_ = true;
+            refuse("no such command: " + command + "; /help lists those there are");
         }
         return true;
     }
@@ -122,6 +125,14 @@ class Chat {
     [[nodiscard]] bool is_unsaved() const { return is_unsaved_; }
 
   private:
+    /// A line that gets no answer: whoever reads --json waits for one.
+    void refuse(const std::string& reason) {
+        write_message(reason);
+        if (is_json_) write_json_line({{"error", reason}});
+        flush_results();
+        has_failed_ = true;
+    }
+
     void start_anew(const std::string& system) {
         conversation_ = {system, {}, {}};
         save_conversation();
@@ -146,8 +157,7 @@ class Chat {
         // The answer that is there stays on the disk until there is another.
         if (conversation_.is_unanswered()) return reply(before);
         conversation_ = before;
-        write_message("there is no message to answer");
-        has_failed_ = true;
+        refuse("there is no message to answer");
         return true;
     }
 
@@ -175,18 +185,19 @@ class Chat {
     bool reply(const Conversation& before) {
         const GenerationRequest request = make_request();
         const std::vector<ChatMessage>& given = request.messages;
-        const GenerationResult result = generate_to_stdout(loaded_, request, true, gap_);
+        const GenerationResult result = generate_to_stdout(loaded_, request, !is_json_, gap_);
+        if (is_json_) write_json_line(continuation_json({.result = result, .tokens = {}}, nullptr));
         if (result.reason == StopReason::failed) {
             conversation_ = before;
             save_conversation();
             has_failed_ = true;
             has_conflict_ = has_conflict_ || is_conflict(result, request);
             if (result.error) fail(*result.error);
-            return true;
+            return flush_results();
         }
         if (result.dropped) conversation_.set_prompt(result.dropped->remaining);
         conversation_.add(assistant_message(result));
-        if (has_text(result)) {
+        if (has_text(result) && !is_json_) {
             write_result("\n");
             if (!is_interactive_) gap_ = "\n";
         }
@@ -218,7 +229,7 @@ class Chat {
     const Session* session_;  // null: nothing is kept
     Conversation conversation_;
     bool is_changed_ = false;  // since it was resumed
-    bool is_interactive_;
+    bool is_interactive_, is_json_;
     bool has_own_system_;
     std::string gap_;  ///< Written before the next answer.
     bool has_failed_ = false, has_conflict_ = false, is_unsaved_ = false;
@@ -264,7 +275,7 @@ int talk(Chat& conversation, const ChatOptions& options, bool is_interactive) {
 Result<void> open_session(const ChatOptions& options, std::optional<Session>& session,
                           std::optional<Conversation>& conversation) {
     if (options.session.empty()) return {};
-    Result<Session> opened = Session::open(options.session, options.cache_mb << 20);
+    Result<Session> opened = Session::open(options.session, options.cache_mib << 20);
     if (!opened) return opened.error();
     session.emplace(std::move(*opened));
     Result<std::optional<Conversation>> loaded = session->load();
@@ -294,6 +305,7 @@ int chat(const ChatOptions& options) {
         return fail_arguments(opened.error());
     Result<LoadedModel> loaded = load_model(options.model);
     if (!loaded) return fail_arguments(loaded.error());
+    apply_recommended(options.sampling, loaded->info.sampling_defaults, *sampling);
     if (Result<void> checked = check_bias(*sampling, loaded->info.num_vocab); !checked)
         return fail_arguments(checked.error());
     if (Result<void> may = check_chats(loaded->info); !may) return fail(may.error());
@@ -314,7 +326,9 @@ int chat(const ChatOptions& options) {
 
 void add_chat(CLI::App& app, Action& chosen) {
     CLI::App* command = app.add_subcommand(
-        "chat", "Talk with a model; without a terminal, answer each line of stdin");
+        "chat",
+        "Talk with a model; without a terminal, answer each line of stdin, with an empty line "
+        "between the answers");
     auto options = std::make_shared<ChatOptions>();
     add_model_options(command, options->model);
     command->add_option("--system", options->system, "The system message")->type_name("TEXT");
@@ -331,12 +345,14 @@ void add_chat(CLI::App& app, Action& chosen) {
         ->add_option("--session", options->session,
                      "Keep the chat under this name, and go on with it if there is one")
         ->type_name("NAME");
+    command->add_flag("--json", options->json,
+                      "Print each answer as one JSON object on a line of its own");
     CLI::Option* cache =
         command
-            ->add_option("--session-cache", options->cache_mb,
-                         "Most megabytes that contexts of kept chats take together; the ones used "
+            ->add_option("--session-cache", options->cache_mib,
+                         "Most MiB that contexts of kept chats take together; the ones used "
                          "longest ago go first")
-            ->type_name("MB")
+            ->type_name("MIB")
             ->capture_default_str()
             ->transform(is_whole(0, 1 << 30));
     add_overflow_option(command, options->overflow);
@@ -345,6 +361,7 @@ void add_chat(CLI::App& app, Action& chosen) {
     command->callback([&chosen, options, cache, command] {
         check_constraint_usage(options->constraints);
         warn_of_idle_sampling(*command, options->sampling);
+        note_given_sampling(*command, options->sampling);
         if (cache->count() > 0 && options->session.empty())
             throw CLI::ValidationError("--session-cache is for --session");
         chosen = [options] { return chat(*options); };

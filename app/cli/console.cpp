@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "terminal.h"
+#include "typed_names.h"
 
 namespace hokku::cli {
 
@@ -158,7 +159,7 @@ bool is_utf8(std::string_view text) {
 }
 
 std::string as_given(std::string_view option, std::string_view value) {
-    return std::string(option) + " \"" + std::string(value) + "\"";
+    return as_typed(std::string(option)) + " \"" + std::string(value) + "\"";
 }
 
 std::string counted(uint64_t count, std::string_view noun) {
@@ -244,7 +245,7 @@ Result<std::string> read_input(const std::string& name, std::string_view option)
     Result<std::string> text = name == "-" ? read_stdin() : read_file(path_from_utf8(name));
     if (text) return text;
     Error error = text.error();
-    error.where = std::string(option) + " " + name;
+    error.where = as_typed(std::string(option)) + " " + name;
     return error;
 }
 

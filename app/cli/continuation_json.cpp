@@ -45,6 +45,7 @@ Json continuation_json(const Continuation& continuation, const Tokenizer* tokeni
               {"seed", result.seed},
               {"meets_constraints", result.meets_constraints}};
     if (!result.notice.empty()) json["notice"] = result.notice;
+    if (result.error) json["error"] = result.error->message();
     if (tokenizer != nullptr) {
         json["logprobs"] = Json::array();
         for (const TokenLogprob& token : continuation.tokens)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "typed_names.h"
+
 namespace hokku::cli {
 
 namespace {
@@ -24,19 +26,20 @@ GenerationRequest question(const ModelInfo& info, uint32_t num_tokens) {
     return request;
 }
 
-Result<void> check_context(const LoadedModel& loaded, const GenerationRequest& request) {
+}  // namespace
+
+Result<void> check_draft_context(const LoadedModel& loaded, uint32_t num_tokens) {
+    const GenerationRequest request = question(loaded.info, num_tokens);
     Result<std::vector<TokenId>> prompt = loaded.engine->tokenize_request(request);
     if (!prompt) return prompt.error();
     const size_t needed = prompt->size() + request.max_tokens;
     if (needed <= loaded.info.context_tokens) return {};
     return Error{ErrorCode::bad_argument, "the text with the draft is longer than the context",
-                 "a question of " + std::to_string(prompt->size()) + ", --decode " +
-                     std::to_string(request.max_tokens) + ", a context of " +
+                 "a question of " + std::to_string(prompt->size()) + ", " + as_typed("--decode") +
+                     " " + std::to_string(request.max_tokens) + ", a context of " +
                      std::to_string(loaded.info.context_tokens),
                  "a context of at least " + std::to_string(needed) + " tokens, or fewer tokens"};
 }
-
-}  // namespace
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -47,7 +50,6 @@ double median(std::vector<double> values) {
 
 Result<DraftTiming> time_draft(LoadedModel& loaded, uint32_t num_tokens, uint32_t repetitions) {
     GenerationRequest request = question(loaded.info, num_tokens);
-    if (Result<void> checked = check_context(loaded, request); !checked) return checked.error();
     std::vector<double> plain, drafted, guessed, right;
     for (uint32_t round = 0; round <= repetitions; ++round) {
         for (const bool has_draft : {false, true}) {

@@ -20,10 +20,13 @@ struct DraftTiming {
     double guessed_tokens = 0, right_guesses = 0;
 };
 
+/// Errors : bad_argument where the context does not hold the question and so many tokens.
+Result<void> check_draft_context(const LoadedModel& loaded, uint32_t num_tokens);
+
 /// Answers a question greedily, with so many tokens (at least 2), in rounds after a warm-up, which
 /// the draft's budget gets used to the model in.
-/// Errors : bad_argument where the context does not hold question and answer, and those of the
-///          generation.
+/// Needs  : check_draft_context().
+/// Errors : those of the generation.
 Result<DraftTiming> time_draft(LoadedModel& loaded, uint32_t num_tokens, uint32_t repetitions);
 
 /// Of an odd number of values the one in the middle, else the mean of the two; of none 0.

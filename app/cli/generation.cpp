@@ -138,13 +138,23 @@ std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, Genera
         if (!write_result(text) || !flush_results()) canceller->cancel();
     };
     const bool has_headings = options.stream && options.count > 1;
-    if (has_headings) write(heading(1, options.count));
+    // With the first word: what fails before has nothing to stand above. Shared by the callbacks.
+    auto first_heading =
+        std::make_shared<std::string>(has_headings ? heading(1, options.count) : std::string());
+    const auto begin = [first_heading, write] {
+        if (!first_heading->empty()) write(std::exchange(*first_heading, ""));
+    };
     if (options.stream) {
         auto thoughts = std::make_shared<ThoughtDisplay>();  // shared by the callbacks
         GenerationEvents& first = events.front();
-        first.on_thought = [thoughts](std::string_view text) { thoughts->show(text); };
+        first.on_thought = [thoughts, begin](std::string_view text) {
+            begin();
+            thoughts->show(text);
+        };
         first.on_text_was_thought = [thoughts] { thoughts->note_late(); };
-        first.on_text = [thoughts, write, gap = options.before](std::string_view text) mutable {
+        first.on_text = [thoughts, begin, write,
+                         gap = options.before](std::string_view text) mutable {
+            begin();
             thoughts->close();
             if (!gap.empty()) write(std::exchange(gap, ""));
             write(text);
@@ -158,10 +168,14 @@ std::vector<Continuation> generate_several_to_stdout(LoadedModel& loaded, Genera
     }
     loaded.interrupts->on_interrupt([canceller] { canceller->cancel(); });
     canceller->take(loaded.engine->generate_many(std::move(request), std::move(events)));
+    std::string gap;  // above the headings but the first
     for (uint32_t i = 0; i < options.count; ++i) {
-        all[i].result = canceller->wait(i);
-        if (has_headings && i > 0) write("\n" + heading(i + 1, options.count) + all[i].result.text);
-        if (has_headings) write("\n");
+        const GenerationResult& result = all[i].result = canceller->wait(i);
+        if (!has_headings || (result.reason == StopReason::failed && result.text.empty())) continue;
+        if (i == 0) begin();
+        if (i > 0) write(gap + heading(i + 1, options.count) + result.text);
+        write("\n");
+        gap = "\n";
     }
     loaded.interrupts->on_interrupt(nullptr);
     return all;

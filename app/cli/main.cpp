@@ -14,13 +14,18 @@
 #include "commands.h"
 #include "console.h"
 #include "terminal.h"
+#include "typed_names.h"
 
 namespace {
 
 /// CLI11 speaks of arguments that were not expected, and of At Most 1.
 std::string in_plain_words(const CLI::App& app, const CLI::ParseError& error) {
-    const std::string message = error.what();
-    const std::string name = message.substr(0, message.find(':'));
+    std::string message = error.what();
+    // CLI11 has the long name of an option.
+    std::string name = message.substr(0, message.find_first_of(": "));
+    const std::string typed = hokku::cli::as_typed(name);
+    message.replace(0, name.size(), typed);
+    name = typed;
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
         std::string words;
         for (const std::string& word : app.remaining(true))
@@ -118,6 +123,9 @@ int run(std::vector<std::string> arguments) {
     try {
         if (!arguments.empty()) arguments.erase(arguments.begin());  // The program's name.
         arguments = with_empty_values(arguments);
+        for (const CLI::App* command : app.get_subcommands({}))
+            if (!arguments.empty() && command->get_name() == arguments.front())
+                hokku::cli::note_typed_names(*command, arguments);
         std::reverse(arguments.begin(), arguments.end());  // As CLI11 takes them.
         app.parse(std::move(arguments));
     } catch (const CLI::ParseError& error) {

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "console.h"
 #include "model_options.h"
+#include "typed_names.h"
 
 namespace hokku::cli {
 
@@ -78,8 +79,8 @@ int perplexity(const PerplexityOptions& options) {
         if (!done) return fail(done.error());
     }
     if (score.num_tokens == 0) {
-        return fail({ErrorCode::bad_argument, "the text is too short", "--file " + options.file,
-                     "at least two tokens"});
+        return fail({ErrorCode::bad_argument, "the text is too short",
+                     as_typed("--file") + " " + options.file, "at least two tokens"});
     }
     const double mean = score.nll / static_cast<double>(score.num_tokens);
     if (options.json) {

@@ -17,6 +17,7 @@
 #include "model_options.h"
 #include "sampling_flags.h"
 #include "token_list.h"
+#include "typed_names.h"
 
 namespace hokku::cli {
 
@@ -167,6 +168,33 @@ Result<void> check_tokens(const RunOptions& options, const GenerationRequest& re
     return check_ids(*request.tokens, num_vocab, "--tokens");
 }
 
+/// Says each error once, with the numbers of the continuations that it ended, unless it is all.
+void report_errors(const std::vector<Continuation>& all) {
+    std::vector<std::pair<const Error*, std::string>> errors;
+    for (size_t i = 0; i < all.size(); ++i) {
+        if (!all[i].result.error) continue;
+        const Error& error = *all[i].result.error;
+        const auto same = std::find_if(errors.begin(), errors.end(), [&](const auto& known) {
+            return known.first->message() == error.message();
+        });
+        if (same == errors.end()) {
+            errors.emplace_back(&error, std::to_string(i + 1));
+        } else {
+            same->second += ", " + std::to_string(i + 1);
+        }
+    }
+    const bool is_common = errors.size() == 1 && std::all_of(all.begin(), all.end(), [](auto& one) {
+                               return one.result.error.has_value();
+                           });
+    for (const auto& [error, numbers] : errors) {
+        if (is_common) {
+            fail(*error);
+        } else {
+            write_message(numbers + ": error: " + error->message());
+        }
+    }
+}
+
 int show_several(const RunOptions& options, const LoadedModel& loaded,
                  const GenerationRequest& request, const std::vector<Continuation>& all) {
     if (!flush_results()) return kFailed;  // nobody reads on
@@ -178,9 +206,7 @@ int show_several(const RunOptions& options, const LoadedModel& loaded,
         is_usage = is_usage || is_conflict(result, request);
         if (options.json) list.push_back(as_json(all[i], options, loaded));
         const std::string number = std::to_string(i + 1) + ": ";
-        if (result.error) {
-            write_message(number + "error: " + result.error->message());
-        } else if (!options.json) {
+        if (!result.error && !options.json) {
             for (const ToolCall& call : result.tool_calls)
                 write_json_line({{"continuation", i + 1}, {"tool_call", tool_call_json(call)}});
             write_message(number + summary_of(result));
@@ -189,8 +215,9 @@ int show_several(const RunOptions& options, const LoadedModel& loaded,
         }
         if (!is_incomplete(result)) is_whole = report_constraints(result) && is_whole;
     }
-    if (options.json) write_json_line({{"continuations", std::move(list)}});
+    report_errors(all);
     if (is_usage) return kWrongUsage;
+    if (options.json) write_json_line({{"continuations", std::move(list)}});
     return is_whole ? kDone : kFailed;
 }
 
@@ -198,10 +225,12 @@ int show_one(const RunOptions& options, const LoadedModel& loaded, const Generat
              const Continuation& continuation) {
     const GenerationResult& result = continuation.result;
     if (result.reason == StopReason::failed && result.error) {
+        if (!result.notice.empty()) write_message(result.notice);
         // Whether an empty prompt is one depends on the model: some begin with a token of their
         // own.
         const bool is_empty = options.prompt && options.prompt->empty();
         const bool is_usage = is_empty || is_conflict(result, request);
+        if (options.json && !is_usage) write_json_line(as_json(continuation, options, loaded));
         return is_usage ? fail_arguments(*result.error) : fail(*result.error);
     }
     if (options.json) {
@@ -219,7 +248,7 @@ int show_one(const RunOptions& options, const LoadedModel& loaded, const Generat
     return is_incomplete(result) || !report_constraints(result) ? kFailed : kDone;
 }
 
-/// A saved chat, or nothing yet.
+/// A saved context, or nothing yet.
 Result<void> check_prompt_cache(const std::filesystem::path& path) {
     Result<void> checked = check_chat_target(path);
     if (checked) return checked;
@@ -242,7 +271,7 @@ class PromptCache {
             return;
         }
         if (Result<void> is_chat = check_prompt_cache(path_); !is_chat) {
-            write_message("the prompt will be read again: this is not a saved chat (" +
+            write_message("the prompt will be read again: this is not a saved context (" +
                           is_chat.error().where + ")");
             return;
         }
@@ -266,26 +295,38 @@ class PromptCache {
     Engine& engine_;
 };
 
+/// What fails before there is an answer, with the exit code for it: --json has it, too, unless it
+/// is the command line that is wrong.
+int refuse(const RunOptions& options, const Error& error, int code) {
+    if (options.json && code == kFailed) write_json_line({{"error", error.message()}});
+    return code;
+}
+
 int run(const RunOptions& options) {
+    const auto fail_run = [&](const Error& error) { return refuse(options, error, fail(error)); };
+    const auto fail_usage = [&](const Error& error) {
+        return refuse(options, error, fail_arguments(error));
+    };
     // Before the model, so that a slip in the arguments is told at once.
     Result<GenerationRequest> request = make_request(options);
-    if (!request) return fail_arguments(request.error());
+    if (!request) return fail_usage(request.error());
     if (!options.prompt_cache.empty() && !options.prompt_cache_ro) {
         const std::filesystem::path path = path_from_utf8(options.prompt_cache);
         const std::filesystem::path folder = path.parent_path();
         std::error_code error;
         if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-            return fail({ErrorCode::io, "there is no such folder",
-                         "--prompt-cache in " + path_utf8(folder), "a folder that is there"});
+            return fail_run({ErrorCode::io, "there is no such folder",
+                             "--prompt-cache in " + path_utf8(folder), "a folder that is there"});
         const Result<void> may_write = check_prompt_cache(path);
-        if (!may_write) return fail(may_write.error());
+        if (!may_write) return fail_run(may_write.error());
     }
     Result<LoadedModel> loaded = load_model(options.model);
-    if (!loaded) return fail_arguments(loaded.error());
+    if (!loaded) return fail_usage(loaded.error());
+    apply_recommended(options.sampling, loaded->info.sampling_defaults, request->sampling);
     Result<void> checked = check_tokens(options, *request, loaded->info.num_vocab);
-    if (!checked) return fail_arguments(checked.error());
+    if (!checked) return fail_usage(checked.error());
     if (!request->messages.empty()) {
-        if (Result<void> may = check_chats(loaded->info); !may) return fail(may.error());
+        if (Result<void> may = check_chats(loaded->info); !may) return fail_run(may.error());
         warn_of_unseen(*request, *loaded);
     }
     PromptCache cache(options, *loaded->engine);
@@ -310,7 +351,7 @@ void check_usage(const RunOptions& options) {
     for (const auto& [option, is_given] : {std::pair("-p", options.prompt.has_value()),
                                            std::pair("-f", !options.prompt_file.empty()),
                                            std::pair("--tokens", options.tokens.has_value())}) {
-        if (is_given) prompts += (prompts.empty() ? "" : " and ") + std::string(option);
+        if (is_given) prompts += (prompts.empty() ? "" : " and ") + as_typed(option);
     }
     if (prompts.empty()) throw CLI::ValidationError("give one of -p, -f and --tokens");
     if (prompts.find(' ') != std::string::npos)
@@ -403,6 +444,7 @@ void add_run(CLI::App& app, Action& chosen) {
     command->callback([&chosen, options, command] {
         check_usage(*options);
         warn_of_idle_sampling(*command, options->sampling);
+        note_given_sampling(*command, options->sampling);
         options->model.max_sequences = std::clamp(options->num_continuations, 1u, kMostTogether);
         chosen = [options] { return run(*options); };
     });

@@ -9,6 +9,7 @@
 
 #include "console.h"
 #include "model_options.h"
+#include "typed_names.h"
 
 namespace hokku::cli {
 
@@ -110,7 +111,8 @@ constexpr int32_t kMostTokens = std::numeric_limits<int32_t>::max();
 
 void add_temperature(Declaration& declare, SamplingOptions& options) {
     declare.number("--temp,--temperature", options.temperature, 0.0f, kMost,
-                   "0 always takes the likeliest token");
+                   "0 always takes the likeliest token; unless given, what is recommended for the "
+                   "model, where that is known");
     declare.number("--dynatemp-range", options.dynatemp_range, 0.0f, kMost,
                    "The temperature follows the entropy within N of it; 0: it does not");
     declare.number("--dynatemp-exp", options.dynatemp_exponent, 0.0f, kMost, "How it follows");
@@ -185,11 +187,29 @@ void add_sampling_flags(CLI::App* command, SamplingFlags& flags) {
         ->check(is_one_of({"hokku", "llama.cpp"}));
 }
 
+void note_given_sampling(const CLI::App& command, SamplingFlags& flags) {
+    const auto is_given = [&](const char* name) { return command.get_option(name)->count() > 0; };
+    const SamplingOptions& options = flags.options;
+    if (is_given("--temp")) flags.given.temperature = options.temperature;
+    if (is_given("--top-p")) flags.given.top_p = options.top_p;
+    if (is_given("--min-p")) flags.given.min_p = options.min_p;
+    if (is_given("--top-k")) flags.given.top_k = options.top_k;
+    flags.given.repeat_penalty = options.repeat_penalty;
+}
+
+void apply_recommended(const SamplingFlags& flags, const SamplingDefaults& recommended,
+                       SamplingOptions& options) {
+    const bool is_greedy = flags.given.temperature == 0.0f;
+    if (is_greedy || options.mirostat != 0 || options.mode == SamplerMode::llama_cpp) return;
+    recommended.apply_to(options);
+    flags.given.apply_to(options);
+}
+
 void warn_of_idle_sampling(const CLI::App& command, const SamplingFlags& flags) {
     const SamplingOptions& options = flags.options;
-    const auto warn = [&](const char* option, bool is_idle, const char* why) {
+    const auto warn = [&](const char* option, bool is_idle, const std::string& why) {
         if (is_idle && command.get_option(option)->count() > 0)
-            write_message(std::string("warning: ") + option + " has no effect " + why);
+            write_message("warning: " + as_typed(option) + " has no effect " + why);
     };
     warn("--dynatemp-exp", options.dynatemp_range == 0.0f, "without --dynatemp-range");
     warn("--xtc-threshold", options.xtc_probability == 0.0f, "without --xtc-probability");
@@ -202,7 +222,8 @@ void warn_of_idle_sampling(const CLI::App& command, const SamplingFlags& flags) 
     for (const char* option :
          {"--top-k", "--top-p", "--min-p", "--typical", "--top-n-sigma", "--xtc-probability"})
         warn(option, options.mirostat != 0, "with --mirostat");
-    warn("--mirostat", options.mirostat != 0 && options.temperature == 0.0f, "with --temp 0");
+    warn("--mirostat", options.mirostat != 0 && options.temperature == 0.0f,
+         "with " + as_typed("--temp") + " 0");
     if (flags.order.empty()) return;
     const Result<std::vector<SamplerStep>> order = parse_order(flags.order);
     if (!order) return;  // which is told where the options are read
@@ -218,7 +239,7 @@ void warn_of_idle_sampling(const CLI::App& command, const SamplingFlags& flags) 
           std::pair("--temp", SamplerStep::temperature),
           std::pair("--dynatemp-range", SamplerStep::temperature)})
         warn(option, std::find(order->begin(), order->end(), step) == order->end(),
-             "as --samplers leaves its step out");
+             "as " + as_typed("--sampler-order") + " leaves its step out");
 }
 
 Result<void> check_bias(const SamplingOptions& options, uint32_t num_vocab) {

@@ -16,6 +16,7 @@ namespace hokku::cli {
 
 struct SamplingFlags {
     SamplingOptions options;
+    SamplingDefaults given;         ///< Those of the options that were given.
     std::vector<std::string> bias;  ///< ID=VALUE.
     std::vector<std::string> dry_breakers;
     std::string order;  ///< "penalties,top_k,..."
@@ -23,6 +24,13 @@ struct SamplingFlags {
 };
 
 void add_sampling_flags(CLI::App* command, SamplingFlags& flags);
+
+/// Notes which options were given, of those that models come with values for.
+void note_given_sampling(const CLI::App& command, SamplingFlags& flags);
+/// Where nothing was given, what is recommended for the model. Not at temperature 0, with Mirostat
+/// and in llama.cpp's mode, which have ways of their own.
+void apply_recommended(const SamplingFlags& flags, const SamplingDefaults& recommended,
+                       SamplingOptions& options);
 
 /// Warns on stderr of options that were given and change nothing beside the others.
 void warn_of_idle_sampling(const CLI::App& command, const SamplingFlags& flags);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "application/main_window.h"
+#include "application/qt_messages.h"
 #include "application/self_test.h"
 #include "application/single_instance.h"
 #include "application/start_dialogs.h"
@@ -20,6 +21,7 @@
 using namespace hokku::desktop;
 
 int main(int argc, char** argv) {
+    dropQtNoise();
     QApplication application(argc, argv);
     QApplication::setApplicationName(QStringLiteral("Hokku"));
     QApplication::setApplicationVersion(QStringLiteral(HOKKU_VERSION));

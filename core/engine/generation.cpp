@@ -33,7 +33,9 @@ Generation::Generation(ModelSession& session, const GenerationRequest& request,
       request_(request),
       events_(events),
       submitted_(submitted),
-      stop_(std::move(stop)) {}
+      stop_(std::move(stop)) {
+    result_.seed = request_.sampling.seed.value_or(0);  // also of what fails before it draws
+}
 
 Result<void> Generation::begin() {
     HOKKU_TRY(std::vector<TokenId> prompt, make_prompt(request_, *session_.loaded.text, stop_));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generation: what it does when its context is full.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -22,8 +24,17 @@ Result<void> Generation::shorten(std::vector<TokenId>& prompt) {
             HOKKU_TRY(has_grown, grow(prompt.size()));
         }
         is_stuck_ = !has_grown;
-        // There is room enough to begin; a prompt that is still too long is an error by itself.
-        result_.notice.clear();
+        if (!has_grown && prompt.size() > context) {
+            const uint32_t longest = longest_context(session_.loaded);
+            if (prompt.size() <= longest) return {};  // an error by itself; the notice says why
+            result_.notice.clear();
+            return Error{ErrorCode::limit_exceeded,
+                         fmt::format("the prompt has {} tokens and the context cannot grow beyond "
+                                     "the {} that the model goes up to",
+                                     prompt.size(), longest),
+                         "prompt", "a shorter prompt"};
+        }
+        result_.notice.clear();  // there is room enough to begin
         return {};
     }
     if (request_.messages.empty()) return {};
@@ -42,7 +53,7 @@ Result<bool> Generation::grow(size_t least_tokens) {
         grow_context(session_, static_cast<uint32_t>(std::min<size_t>(least_tokens, UINT32_MAX)),
                      read_system_memory());
     if (!grown.ok()) {
-        result_.notice = grown.error().message();
+        result_.notice = grown.error().what;
         return false;
     }
     HOKKU_CHECK(call_user(events_.on_grown, session_.loaded.info.context_tokens));

@@ -323,6 +323,11 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_CHECK(draft_loader_->start(draft, own, {{}, control.stop}));
         loaded.info.draft_model = draft.info.name;
         loaded.info.draft_bytes = draft.info.kv_bytes + draft.info.scratch_bytes;
+        if (draft.info.context_tokens < loaded.info.context_tokens)
+            loaded.info.warnings.push_back(
+                fmt::format("the draft model guesses only in the first {} tokens, as long as its "
+                            "context is; that of the model has {}",
+                            draft.info.context_tokens, loaded.info.context_tokens));
         return {};
     }
 

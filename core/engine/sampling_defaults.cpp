@@ -29,6 +29,32 @@ std::optional<float> find_value(const GgufMetadata& metadata, std::string_view n
     return static_cast<float>(*value);
 }
 
+/// What makers recommend for chats with models whose files do not have it, by general.basename.
+struct Recommendation {
+    std::string_view basename;
+    SamplingDefaults values;
+};
+constexpr Recommendation kRecommended[] = {
+    // Source: "How to use" of the model cards HuggingFaceTB/SmolLM2-135M-Instruct, -360M-Instruct
+    // and -1.7B-Instruct: generate(.., temperature=0.2, top_p=0.9, do_sample=True).
+    {"smollm2", {.temperature = 0.2f, .top_p = 0.9f}},
+};
+
+SamplingDefaults recommended_for(const GgufMetadata& metadata) {
+    const auto text = [&](std::string_view key) {
+        const auto found = metadata.find_string(key);
+        std::string value(found.ok() && found->has_value() ? **found : std::string_view());
+        for (char& c : value)
+            if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+        return value;
+    };
+    if (text("tokenizer.chat_template").empty()) return {};
+    const std::string basename = text("general.basename");
+    for (const Recommendation& row : kRecommended)
+        if (row.basename == basename) return row.values;
+    return {};
+}
+
 }  // namespace
 
 SamplingDefaults read_sampling_defaults(const GgufMetadata& metadata) {
@@ -41,7 +67,7 @@ SamplingDefaults read_sampling_defaults(const GgufMetadata& metadata) {
         .top_k = std::nullopt};
     if (const auto k = find_number(metadata, "top_k", 0, static_cast<double>(kMostTopK)))
         defaults.top_k = static_cast<int32_t>(*k);
-    return defaults;
+    return defaults == SamplingDefaults() ? recommended_for(metadata) : defaults;
 }
 
 }  // namespace hokku

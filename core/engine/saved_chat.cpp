@@ -65,7 +65,7 @@ Result<void> restore_blocks(ModelSession& session, const KvFileView& file,
         session.loaded.backend->write_block(sequence.blocks()[i], file.block(i));
     }
     if (mapping.has_read_fault())
-        return Error{ErrorCode::io, "the file has shrunk or its medium failed", "saved chat",
+        return Error{ErrorCode::io, "the file has shrunk or its medium failed", "saved context",
                      "the file as it was when it was opened"};
     kv.append(sequence, std::span(tokens).subspan(sequence.length()));
     return {};
@@ -83,8 +83,8 @@ Result<void> make_room_for(ModelSession& session, uint32_t num_tokens,
         why = ": " + grown.error().what;
     }
     return Error{ErrorCode::limit_exceeded,
-                 fmt::format("the saved chat has {} tokens and the context holds {}{}", num_tokens,
-                             context, why),
+                 fmt::format("the saved context has {} tokens and the context holds {}{}",
+                             num_tokens, context, why),
                  path_text(path), "a longer context"};
 }
 

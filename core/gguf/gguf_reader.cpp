@@ -112,13 +112,17 @@ Result<void> GgufReader::read_header() {
     const uint64_t max_entries =
         std::min<uint64_t>(kMaxEntries, bytes_.remaining() / kMinEntryBytes);
     if (num_entries_ > max_entries)
-        return bad(fmt::format("the header announces {} metadata entries", num_entries_),
-                   file_name_, fmt::format("at most {} in a file of this size", max_entries));
+        return bad(
+            fmt::format(
+                "the file is not whole, or damaged: its header announces {} metadata entries",
+                num_entries_),
+            file_name_, fmt::format("at most {} in a file of this size", max_entries));
     const uint64_t max_tensors =
         std::min<uint64_t>(kMaxTensors, bytes_.remaining() / kMinTensorBytes);
     if (num_tensors_ > max_tensors)
-        return bad(fmt::format("the header announces {} tensors", num_tensors_), file_name_,
-                   fmt::format("at most {} in a file of this size", max_tensors));
+        return bad(fmt::format("the file is not whole, or damaged: its header announces {} tensors",
+                               num_tensors_),
+                   file_name_, fmt::format("at most {} in a file of this size", max_tensors));
     return {};
 }
 

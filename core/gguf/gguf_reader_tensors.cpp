@@ -119,7 +119,9 @@ Result<void> GgufReader::place_tensors() {
         const std::optional<uint64_t> end = checked_add(offset, *size);
         if (!end || *end > data_bytes)
             return bad(
-                fmt::format("the tensor's {} bytes at offset {} end past the file", *size, offset),
+                fmt::format(
+                    "the file is not whole: the tensor's {} bytes at offset {} end past the file",
+                    *size, offset),
                 at_tensor(tensor.name), fmt::format("at most {} bytes of data", data_bytes));
         tensor.file_offset = *data_begin + offset;
         if (*size != 0 && tensor.file_offset % natural_alignment(tensor.type) != 0)

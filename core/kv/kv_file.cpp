@@ -71,7 +71,7 @@ Result<void> check_replaceable(const std::filesystem::path& path, bool may_be_em
     if (!fs::exists(status)) return {};
     const auto refuse = [&](const char* what) {
         return Error{ErrorCode::bad_argument, fmt::format("{}: it is left as it is", what),
-                     path_text(path), "a new file or a saved chat"};
+                     path_text(path), "a new file or a saved context"};
     };
     if (fs::is_directory(status)) return refuse("this is a folder");
     if (fs::is_symlink(status)) return refuse("this is a link");
@@ -83,7 +83,7 @@ Result<void> check_replaceable(const std::filesystem::path& path, bool may_be_em
     file.read(start.data(), start.size());
     if (may_be_empty && file.gcount() == 0 && file.eof()) return {};
     const std::string_view found(start.data(), static_cast<size_t>(file.gcount()));
-    return found == kAnyMagic ? Result<void>() : refuse("this is not a saved chat");
+    return found == kAnyMagic ? Result<void>() : refuse("this is not a saved context");
 }
 
 template <class T>
@@ -113,12 +113,13 @@ Result<KvFileView> KvFileView::parse(std::span<const std::byte> bytes, std::stri
         return view.wrong(fmt::format("the file has {} bytes", bytes.size()),
                           fmt::format("at least {}", kTablesOffset));
     if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0)
-        return view.wrong("this is not a saved chat", "HOKKUKV at the start");
+        return view.wrong("this is not a saved context", "HOKKUKV at the start");
     const auto u32 = [&](size_t at) { return ByteReader::load_le<uint32_t>(bytes.data() + at); };
     const auto u64 = [&](size_t at) { return ByteReader::load_le<uint64_t>(bytes.data() + at); };
     if (u32(8) != kVersion)
-        return Error{ErrorCode::unsupported, fmt::format("the saved chat has version {}", u32(8)),
-                     view.name_, fmt::format("version {}", kVersion)};
+        return Error{ErrorCode::unsupported,
+                     fmt::format("the saved context has version {}", u32(8)), view.name_,
+                     fmt::format("version {}", kVersion)};
     view.kv_type_ = u32(12);
     view.model_hash_ = u64(16);
     view.model_bytes_ = u64(24);
@@ -191,11 +192,12 @@ Result<void> KvFileView::check_model(const KvFileModel& model) const {
             fmt::format("{}, as the model is loaded", kv_type_name(model.kv_type)));
     const uint32_t flags = flags_of(model);
     if ((flags_ & kFlagLongRope) != (flags & kFlagLongRope))
-        return differs("the chat was saved with a context of another length class",
+        return differs("it was saved with a context of another length class",
                        "LongRoPE factors as the model is loaded");
     if (flags_ != flags)
-        return differs(fmt::format("the chat was computed otherwise ({})", arithmetic_text(flags_)),
-                       fmt::format("{}, as the model is loaded", arithmetic_text(flags)));
+        return differs(
+            fmt::format("the context was computed otherwise ({})", arithmetic_text(flags_)),
+            fmt::format("{}, as the model is loaded", arithmetic_text(flags)));
     bool is_same = num_layers_ == model.layers.size() && block_tokens_ == model.block_tokens &&
                    block_bytes_ == model.block_bytes;
     for (size_t i = 0; is_same && i < model.layers.size(); ++i) {
@@ -247,7 +249,7 @@ Result<KvFileWriter> KvFileWriter::create(const std::filesystem::path& path,
         return Error{ErrorCode::bad_argument,
                      fmt::format("{} tokens and a note of {} bytes are to be saved", tokens.size(),
                                  note.size()),
-                     "saved chat",
+                     "saved context",
                      fmt::format("at least one token and a note of at most {} bytes",
                                  kv_file_limits::kMaxNoteBytes)};
     HOKKU_CHECK(check_kv_target(path));

@@ -96,6 +96,35 @@ TEST_CASE("hokku: a value that no option of its kind has is named with its optio
     CHECK(num_tried >= 70);
 }
 
+TEST_CASE("hokku: messages call an option what its user called it", "[cli][quick]") {
+    check_usage_errors({
+        {{"run", "-p", "x", "-n", "x"}, {"-n: \"x\""}},
+        {{"run", "-p", "x", "-nx"}, {"-n: \"x\""}},
+        {{"run", "-p", "x", "--max-tokens", "x"}, {"--max-tokens: \"x\""}},
+        {{"run", "-p", "x", "--max-tokens=x"}, {"--max-tokens: \"x\""}},
+        {{"chat", "-n", "x"}, {"-n: \"x\""}},
+        {{"run", "-p", "x", "-t", "1.5"}, {"-t: \"1.5\""}},
+        {{"run", "-p", "x", "--threads", "1.5"}, {"--threads: \"1.5\""}},
+        {{"run", "-p", "x", "-c", "x"}, {"-c: \"x\""}},
+        {{"run", "-p", "x", "-m", ""}, {"-m: the value is empty"}},
+        {{"run", "-p", "x", "-m", "a", "-m", "b"}, {"-m is given 2 times"}},
+        {{"run", "-p", "x", "-n"}, {"-n: a value is missing"}},
+        {{"run", "--prompt", "x", "--file", "y"}, {"not --prompt and --file"}},
+        {{"bench", "-n", "x"}, {"-n: \"x\""}},
+        {{"bench", "-r", "x"}, {"-r: \"x\""}},
+        {{"bench", "--decode", "x"}, {"--decode: \"x\""}},
+        {{"run", "-p", "x", "--temp", "x"}, {"--temp: \"x\""}},
+        {{"run", "-p", "x", "--temperature", "x"}, {"--temperature: \"x\""}},
+        {{"run", "-p", "x", "--repeat-last-n", "x"}, {"--repeat-last-n: \"x\""}},
+        {{"run", "-p", "x", "--samplers", "foo"}, {"--samplers \"foo\""}},
+    });
+    for (const std::string name : {"-f", "--file"}) {
+        const HokkuRun run = run_hokku({"run", name, "/nowhere/at-all"});
+        CHECK(run.status == 1);
+        CHECK(run.err.find("(" + name + " /nowhere/at-all)") != std::string::npos);
+    }
+}
+
 TEST_CASE("hokku: an empty value is told with its option", "[cli][quick]") {
     for (const std::string command : {"run", "chat", "logits", "bench", "perplexity", "render"}) {
         for (const Option& option : options_of(command)) {
@@ -146,9 +175,9 @@ TEST_CASE("hokku: what is wrong with a file is told with its option", "[cli][qui
     const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
         {{"run", "-p", "x", "--tools", broken}, "(--tools " + broken + ")"},
         {{"run", "-p", "x", "--tools", "no-such"}, "(--tools no-such)"},
-        {{"run", "-f", "no-such"}, "(--file no-such)"},
+        {{"run", "-f", "no-such"}, "(-f no-such)"},
         {{"run", "--tokens", "@no-such"}, "(--tokens @no-such)"},
-        {{"perplexity", "-f", "no-such"}, "(--file no-such)"},
+        {{"perplexity", "--file", "no-such"}, "(--file no-such)"},
         {{"render", "--template", "no-such", "--input", "-"}, "(--template no-such)"},
         {{"run", "-p", "x", "--grammar", "no-such"}, "(--grammar no-such)"}};
     for (const auto& [arguments, words] : wrong) {
@@ -226,9 +255,11 @@ TEST_CASE("hokku bench: more tokens than the context holds are wrong usage", "[c
     const std::string model = hokku::path_utf8(folder / "tiny.gguf");
     check_usage_errors({
         {{"bench", "-m", model, "-c", "100", "-p", "90", "-n", "20", "-r", "1"},
+         {"-p 90", "-n 20", "-c 100", "at least 110"}},
+        {{"bench", "-m", model, "--context", "100", "--prompt", "90", "--decode", "20"},
          {"--prompt 90", "--decode 20", "--context 100", "at least 110"}},
         {{"bench", "-m", model, "-c", "0", "-p", "250", "-n", "20", "-r", "1"},
-         {"--prompt 250", "--decode 20", "256", "at least 270"}},
+         {"-p 250", "-n 20", "256", "at least 270"}},
     });
     // The context follows where it is not given, as far as the model goes.
     const HokkuRun run = run_hokku({"bench", "-m", model, "-p", "250", "-n", "6", "-r", "1"});
@@ -236,7 +267,7 @@ TEST_CASE("hokku bench: more tokens than the context holds are wrong usage", "[c
     CHECK(run.status == 0);
     CHECK(run.err.empty());
     check_usage_errors({{{"bench", "-m", model, "-p", "250", "-n", "7", "-r", "1"},
-                         {"--prompt 250", "--decode 7", "256", "at least 257"}}});
+                         {"-p 250", "-n 7", "256", "at least 257"}}});
 }
 
 TEST_CASE("hokku: one token is no tokens, and has no speed", "[cli][quick]") {
@@ -289,7 +320,7 @@ TEST_CASE("hokku run --prompt-cache-ro: what is no saved chat is told as such", 
                                     "-n", "2", "--prompt-cache", notes, "--prompt-cache-ro"});
     INFO(run.err);
     CHECK(run.status == 0);
-    CHECK(run.err.find("this is not a saved chat (--prompt-cache " + notes + ")") !=
+    CHECK(run.err.find("this is not a saved context (--prompt-cache " + notes + ")") !=
           std::string::npos);
     CHECK(run.err.find("bytes") == std::string::npos);
 }

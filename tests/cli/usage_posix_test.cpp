@@ -26,7 +26,7 @@ TEST_CASE("hokku: inputs without an end are refused, folders cannot be read", "[
     const std::string chat_template = (folder / "t.jinja").string();
     hokku::testing::write_file(chat_template, "x");
     const std::vector<std::pair<std::vector<std::string>, std::string>> endless = {
-        {{"run", "-f", "/dev/zero"}, "--file /dev/zero"},
+        {{"run", "-f", "/dev/zero"}, "-f /dev/zero"},
         {{"run", "--tokens", "@/dev/zero"}, "--tokens @/dev/zero"},
         {{"render", "--template", chat_template, "--input", "/dev/zero"}, "--input /dev/zero"}};
     for (const auto& [arguments, given] : endless) {

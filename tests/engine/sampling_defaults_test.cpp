@@ -32,6 +32,35 @@ TEST_CASE("ModelInfo: has the makers' sampling values, as far as they make sense
     CHECK_FALSE(defaults.repeat_penalty);
 }
 
+// Expected values: the model cards of SmolLM2's Instruct models.
+TEST_CASE("ModelInfo: has the values of the model card of small models whose files have none",
+          "[engine][quick]") {
+    const testing::ScratchFolder folder;
+    const auto path = folder / "small.gguf";
+    const auto engine = Engine::create().value();
+    const auto defaults_of = [&](testing::GgufWriter& file) {
+        file.write(path);
+        return engine->load({.path = path}).value().sampling_defaults;
+    };
+    auto chat = testing::make_tiny_llama();
+    chat.set_string("general.basename", "SmolLM2")
+        .set_string("tokenizer.chat_template", "{{ messages }}");
+    CHECK(defaults_of(chat) == SamplingDefaults{.temperature = 0.2f, .top_p = 0.9f});
+    SECTION("the file goes before the card") {
+        chat.set("general.sampling.temp", 0.6f);
+        CHECK(defaults_of(chat) == SamplingDefaults{.temperature = 0.6f});
+    }
+    SECTION("a model that is not for chats is another one") {
+        auto base = testing::make_tiny_llama();
+        base.set_string("general.basename", "SmolLM2").remove("tokenizer.chat_template");
+        CHECK(defaults_of(base) == SamplingDefaults());
+    }
+    SECTION("so is one of another name") {
+        chat.set_string("general.basename", "smollm3");
+        CHECK(defaults_of(chat) == SamplingDefaults());
+    }
+}
+
 TEST_CASE("SamplingDefaults: take the place of those values that they have", "[engine][quick]") {
     SamplingOptions sampling;
     sampling.min_p = 0.123f;

@@ -150,7 +150,7 @@ TEST_CASE("KvFile: a changed bit is found, wherever it is", "[kv][quick]") {
 TEST_CASE("KvFile: hostile numbers with a right checksum are refused by name", "[kv][quick]") {
     const ScratchFolder folder;
     const auto good = write_some(folder / "a.kv", 100, "note");
-    CHECK(contains(error_of(forged(good, 0, 'X')), "not a saved chat"));
+    CHECK(contains(error_of(forged(good, 0, 'X')), "not a saved context"));
     CHECK(contains(error_of(forged<uint32_t>(good, 8, 1), ErrorCode::unsupported), "version 1"));
     CHECK(contains(error_of(forged<uint32_t>(good, 8, 3), ErrorCode::unsupported), "version 3"));
     CHECK(contains(error_of(forged<uint32_t>(good, 8, 0), ErrorCode::unsupported), "version 0"));

@@ -120,11 +120,12 @@ constexpr const char* kSentences[] = {
                       "this model's key biases reach %1: a q4_0 context costs it much of its "
                       "accuracy, f16 does not"),
     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
-                      "the context cannot grow: the model goes up to %1 tokens (context): expected "
-                      "%2 tokens, as it is"),
+                      "the context cannot grow: the model goes up to %1 tokens"),
     QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
-                      "the context cannot grow: %1 MiB of memory are available (context): expected "
-                      "%2 tokens, as it is"),
+                      "the context cannot grow: %1 MiB of memory are available"),
+    QT_TRANSLATE_NOOP("hokku::desktop::EngineText",
+                      "the draft model guesses only in the first %1 tokens, as long as its context "
+                      "is; that of the model has %2"),
 };
 
 }  // namespace

@@ -81,7 +81,7 @@ struct ModelInfo {
     std::vector<std::string> warnings;  ///< To be shown: unknown pre-tokenizer, no template, ...
     bool has_chat_template = false;
     ReplyFormatInfo reply_format;        ///< How thoughts and tool calls are marked.
-    SamplingDefaults sampling_defaults;  ///< What its makers have put into the file.
+    SamplingDefaults sampling_defaults;  ///< What its makers recommend, in the file or elsewhere.
     double load_ms = 0;
 };
 

@@ -437,14 +437,6 @@
         <translation>Anmerkung zum Modell: %1</translation>
     </message>
     <message>
-        <source>the context cannot grow: the model goes up to %1 tokens (context): expected %2 tokens, as it is</source>
-        <translation>Der Kontext kann nicht wachsen: Das Modell reicht bis %1 Token, so bleibt es bei %2.</translation>
-    </message>
-    <message>
-        <source>the context cannot grow: %1 MiB of memory are available (context): expected %2 tokens, as it is</source>
-        <translation>Der Kontext kann nicht wachsen: Nur %1 MiB Speicher sind frei, so bleibt es bei %2 Token.</translation>
-    </message>
-    <message>
         <source>It is not a model file (GGUF)</source>
         <translation>Das ist keine Modelldatei (GGUF)</translation>
     </message>
@@ -511,6 +503,18 @@
     <message>
         <source>Not on a GPU: %1</source>
         <translation>Nicht auf einer GPU: %1</translation>
+    </message>
+    <message>
+        <source>the context cannot grow: the model goes up to %1 tokens</source>
+        <translation>Der Kontext kann nicht wachsen: Das Modell reicht bis %1 Token.</translation>
+    </message>
+    <message>
+        <source>the context cannot grow: %1 MiB of memory are available</source>
+        <translation>Der Kontext kann nicht wachsen: Nur %1 MiB Speicher sind frei.</translation>
+    </message>
+    <message>
+        <source>the draft model guesses only in the first %1 tokens, as long as its context is; that of the model has %2</source>
+        <translation>Das Entwurfsmodell rät nur in den ersten %1 Token, so weit reicht sein Kontext; der des Modells hat %2.</translation>
     </message>
 </context>
 <context>

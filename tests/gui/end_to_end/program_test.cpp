@@ -42,6 +42,7 @@ class Home {
         REQUIRE(QFile::link(QString::fromStdString(model.string()),
                             path() + QStringLiteral("/models/") + name));
     }
+    QProcessEnvironment& variables() { return m_variables; }
     void start(QProcess& process, const QStringList& command) const {
         process.setProcessEnvironment(m_variables);
         process.setProcessChannelMode(QProcess::MergedChannels);
@@ -84,6 +85,19 @@ QString elsewhere(const QTemporaryDir& folder, const std::filesystem::path& mode
 }
 
 }  // namespace
+
+TEST_CASE("hokku-desktop: says nothing of Qt's own, but what is wrong", "[gui][quick]") {
+    Home home;
+    home.variables().remove(QStringLiteral("XDG_RUNTIME_DIR"));
+    const Ended quiet = home.run({program(), QStringLiteral("--version")});
+    CHECK(quiet.status == 0);
+    CHECK(quiet.output.startsWith(QStringLiteral("Hokku ")));
+    CHECK(quiet.output.count(QLatin1Char('\n')) == 1);
+    home.variables().insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("nonsense"));
+    const Ended broken = home.run({program(), QStringLiteral("--version")});
+    CHECK(broken.status != 0);
+    CHECK(broken.output.contains(QStringLiteral("nonsense")));
+}
 
 TEST_CASE("hokku-desktop: opens the file that it is given, and says why it cannot",
           "[gui][model]") {
