@@ -197,50 +197,70 @@ void launch_alone(const Operation& op) {
     }
 }
 
-void check_persistent(const std::vector<uint32_t>& numbers_of_blocks) {
+/// The operations on the device.
+struct Program {
+    explicit Program(const std::vector<Operation>& operations) {
+        std::vector<cuda::PersistentOp> ops;
+        for (const Operation& op : operations) {
+            params.push_back(std::make_unique<DeviceBuffer<uint8_t>>(op.params));
+            ops.push_back({op.kind, op.format, op.num_x, op.num_y, params.back()->pointer()});
+        }
+        num_ops = static_cast<uint32_t>(ops.size());
+        device_ops = std::make_unique<DeviceBuffer<cuda::PersistentOp>>(ops);
+    }
+    void run(const Layer& layer, uint32_t num_blocks) const {
+        layer.reset();
+        TestDevice::get().run(
+            "persistent_step",
+            {.grid_x = num_blocks, .num_threads = cuda::kPersistentThreads, .is_cooperative = true},
+            cuda::PersistentParams{device_ops->pointer(), barrier.pointer(), num_ops});
+        for (const uint32_t counter : layer.counters.read()) CHECK(counter == 0);
+    }
+    std::vector<std::unique_ptr<DeviceBuffer<uint8_t>>> params;
+    std::unique_ptr<DeviceBuffer<cuda::PersistentOp>> device_ops;
+    DeviceBuffer<uint32_t> barrier{std::vector<uint32_t>{0}};
+    uint32_t num_ops = 0;
+};
+
+/// What a step leaves.
+struct Results {
+    explicit Results(const Layer& layer)
+        : x(layer.x.read()), logits(layer.logits.read()), keys(layer.keys.read()) {}
+    bool operator==(const Results&) const = default;
+    std::vector<float> x, logits;
+    std::vector<uint16_t> keys;
+};
+
+}  // namespace
+
+TEST_CASE("Persistent kernel: the bits of the launches that it stands for", "[cuda]") {
     TestDevice& device = TestDevice::get();
     device.set_schedule({});
     const Layer layer;
     const std::vector<Operation> operations = layer.operations();
     layer.reset();
     for (const Operation& op : operations) launch_alone(op);
-    const std::vector<float> x = layer.x.read(), logits = layer.logits.read();
-    const std::vector<uint16_t> keys = layer.keys.read();
-
-    std::vector<std::unique_ptr<DeviceBuffer<uint8_t>>> params;
-    std::vector<cuda::PersistentOp> ops;
-    for (const Operation& op : operations) {
-        params.push_back(std::make_unique<DeviceBuffer<uint8_t>>(op.params));
-        ops.push_back({op.kind, op.format, op.num_x, op.num_y, params.back()->pointer()});
-    }
-    const DeviceBuffer<cuda::PersistentOp> device_ops(ops);
-    const DeviceBuffer<uint32_t> barrier(std::vector<uint32_t>{0});
+    const Results expected(layer);
+    const Program program(operations);
     for (const emulation::Schedule& schedule : kernel_schedules()) {
         INFO(describe(schedule));
         device.set_schedule(schedule);
-        for (const uint32_t num_blocks : numbers_of_blocks) {
+        for (const uint32_t num_blocks : {1u, 5u, 32u}) {
             INFO(num_blocks << " blocks");
-            layer.reset();
-            device.run("persistent_step",
-                       {.grid_x = num_blocks,
-                        .num_threads = cuda::kPersistentThreads,
-                        .is_cooperative = true},
-                       cuda::PersistentParams{device_ops.pointer(), barrier.pointer(),
-                                              static_cast<uint32_t>(ops.size())});
-            CHECK(layer.x.read() == x);
-            CHECK(layer.logits.read() == logits);
-            CHECK(layer.keys.read() == keys);
-            for (const uint32_t counter : layer.counters.read()) CHECK(counter == 0);
+            program.run(layer, num_blocks);
+            CHECK((Results(layer) == expected));
         }
     }
 }
 
-}  // namespace
-
-TEST_CASE("Persistent kernel: the bits of the launches that it stands for", "[cuda]") {
-    check_persistent({1, 5, 32});
-}
-
-TEST_CASE("Persistent kernel: two blocks", "[cuda][threads]") {
-    check_persistent({2});
+TEST_CASE("Persistent kernel: two blocks at random do what one does", "[cuda][quick][threads]") {
+    TestDevice& device = TestDevice::get();
+    device.set_schedule({});
+    const Layer layer;
+    const Program program(layer.operations());
+    program.run(layer, 1);
+    const Results expected(layer);
+    device.set_schedule({.order = emulation::Order::random, .seed = 7});
+    program.run(layer, 2);
+    CHECK((Results(layer) == expected));
 }
