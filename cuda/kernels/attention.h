@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "device/reductions.h"
 #include "kernels/params.h"
+#include "kernels/prefetch.h"
 #include "kernels/quantize.h"
 
 namespace hokku::cuda {
@@ -87,6 +88,10 @@ HOKKU_DEVICE void attention_split(const AttentionParams& p, const Place& block =
     HOKKU_SHARED(float, heads_sum, kHeads);
     HOKKU_SHARED(float, heads_keep, kHeads);  // Of the sums of earlier positions.
     HOKKU_SHARED(float, partial, kHeads* kMaxHeadDim);
+    if (block.z() == 0) {
+        prefetch_next(p.next, (block.y() * block.num_x() + block.x()) * num_threads() + thread_id(),
+                      block.num_x() * block.num_y() * num_threads());
+    }
     wait_for_primary();
     allow_dependents();
     const KvPool& kv = p.kv;

@@ -269,6 +269,12 @@ struct GemvNormParams {
     NormAddParams add = {};
 };
 
+/// Weights that a later launch begins with, which this one asks into the L2 cache meanwhile.
+struct NextWeights {
+    const uint8_t* planes[2] = {};  ///< The second may be null.
+    uint32_t num_lines = 0;         ///< Of 128 bytes, of each plane; 0: none.
+};
+
 struct AttentionParams {
     const float* q;             ///< [num_rows][q_stride]
     const uint32_t* positions;  ///< [num_rows]; row r sees positions up to its own.
@@ -282,6 +288,7 @@ struct AttentionParams {
     uint32_t window;           ///< 0: all.
     float scale;
     float softcap;  ///< 0: none.
+    NextWeights next = {};
 };
 
 /// Attention of many rows: flash_<f16, q8_0>_<64, 128, 256>, of which the last is the larger of
@@ -450,6 +457,7 @@ struct PersistentOp {
     uint32_t format;        ///< PersistentFormat
     uint32_t num_x, num_y;  ///< Blocks of the launch that it stands for.
     const void* params;     ///< On the device.
+    NextWeights next = {};
 };
 
 /// persistent_step, a cooperative launch of kPersistentThreads: one row through many operations.

@@ -11,6 +11,7 @@
 #include "kernels/gemv.h"
 #include "kernels/norm.h"
 #include "kernels/params.h"
+#include "kernels/prefetch.h"
 
 namespace hokku::cuda {
 
@@ -73,6 +74,8 @@ HOKKU_KERNEL_RESIDENT(persistent_step, PersistentParams, kPersistentThreads, 2) 
     HOKKU_NO_UNROLL
     for (uint32_t i = 0; i < p.num_ops; ++i) {
         run_op(p.ops[i]);
+        prefetch_next(p.ops[i].next, block_x() * num_threads() + thread_id(),
+                      grid_x() * num_threads());
         grid_barrier(p.barrier);
     }
 }

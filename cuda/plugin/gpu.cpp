@@ -99,6 +99,9 @@ Result<void> Gpu::start(int32_t index, std::span<const void* const> images) {
         check(api_.device_attribute(&count, DeviceAttribute::max_shared_bytes_per_block, device),
               "cuDeviceGetAttribute"));
     max_shared_bytes_ = static_cast<uint32_t>(std::max(count, 48 * 1024));
+    HOKKU_CHECK(check(api_.device_attribute(&count, DeviceAttribute::l2_bytes, device),
+                      "cuDeviceGetAttribute"));
+    l2_bytes_ = static_cast<size_t>(std::max(count, 0));
     for (const void* image : images) {
         ModuleHandle module = nullptr;
         HOKKU_CHECK(

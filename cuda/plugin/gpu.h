@@ -105,6 +105,9 @@ class Gpu {
     [[nodiscard]] StreamHandle stream() const { return stream_; }
     [[nodiscard]] uint32_t num_multiprocessors() const { return num_multiprocessors_; }
     [[nodiscard]] uint32_t max_shared_bytes_per_block() const { return max_shared_bytes_; }
+    /// How much of the L2 cache weights may take that are asked for before their time: those that
+    /// are read now need some, too.
+    [[nodiscard]] size_t prefetch_bytes() const { return l2_bytes_ / 4; }
     /// Whether a launch may begin before the one in front has ended.
     [[nodiscard]] bool has_dependent_launches() const { return has_dependent_launches_; }
 
@@ -124,6 +127,7 @@ class Gpu {
     /// Those that were found: plans of parts of a model ask for the same ones again and again.
     mutable std::unordered_map<std::string, FunctionHandle> functions_;
     uint32_t num_multiprocessors_ = 0, max_shared_bytes_ = 0;
+    size_t l2_bytes_ = 0;
     bool has_dependent_launches_ = false;
 };
 

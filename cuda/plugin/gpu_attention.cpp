@@ -110,6 +110,9 @@ void GpuForward::attend_splits(const GpuStep& step, uint32_t index, const Quanti
     const uint32_t num_splits = step.kv.num_splits();
     KvPool kv = step.kv.pool(index, step.input.tables);
     kv.tables += size_t{first_row} * kv.max_blocks;
+    NextWeights next;
+    if (!step.rows.is_prefill())
+        next = next_weights(weights_.layers[index].o, gpu_.prefetch_bytes());
     launcher_.launch(attention_[heads - 1],
                      {.grid_x = spec.num_kv_heads * ceil_div(group, heads),
                       .grid_y = num_splits,
@@ -126,7 +129,8 @@ void GpuForward::attend_splits(const GpuStep& step, uint32_t index, const Quanti
                                      .split_positions = step.kv.split_positions(),
                                      .window = spec.window,
                                      .scale = spec.scale,
-                                     .softcap = spec.logit_softcap});
+                                     .softcap = spec.logit_softcap,
+                                     .next = next});
     launcher_.launch(
         attention_combine_,
         {.grid_x = ceil_div(out.groups, 4), .grid_y = out.num_vectors, .num_threads = 128},

@@ -43,10 +43,12 @@ class PersistentRecorder {
     template <class Params>
     void add(PersistentKind kind, uint32_t format, uint32_t num_x, uint32_t num_y,
              const Params& params);
+    void note_weights(uint32_t format, const WeightPlanes& first, const WeightPlanes* second);
     static uint32_t fit_product(GemvParams& product);
 
     bool is_complete_ = true;
-    std::vector<PersistentOp> ops_;  ///< Their params are offsets into bytes_.
+    /// Their params are offsets into bytes_, their next weights are their own.
+    std::vector<PersistentOp> ops_;
     std::vector<std::byte> bytes_;
 };
 

@@ -284,6 +284,20 @@ class WeightPlanner {
 
 }  // namespace
 
+NextWeights next_weights(const GpuMatrix& matrix, size_t most) {
+    constexpr size_t kLineBytes = 128;
+    const auto* plane = matrix.planes.codes;
+    size_t bytes = size_t{matrix.planes.rows} * matrix.planes.groups;
+    if (matrix.is_float) {
+        const TensorTypeTraits& traits = traits_of(matrix.type);
+        plane = static_cast<const uint8_t*>(matrix.data);
+        bytes = size_t{matrix.rows} * matrix.cols * traits.block_bytes;
+    } else {
+        bytes *= plane_sizes(matrix.type).codes;
+    }
+    return {{plane, nullptr}, static_cast<uint32_t>(std::min(bytes, most) / kLineBytes)};
+}
+
 uint32_t choose_warps_per_row(const GpuMatrix& matrix, uint32_t num_multiprocessors) {
     const uint32_t rows_of_warp = matrix.is_float ? 1 : 2;
     const uint32_t step = 32 * (matrix.is_float ? 8 : kGroup);

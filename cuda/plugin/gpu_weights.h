@@ -46,6 +46,9 @@ struct GpuMatrix {
     explicit operator bool() const { return rows > 0; }
 };
 
+/// The first of its weights, at most so many bytes.
+NextWeights next_weights(const GpuMatrix& matrix, size_t most);
+
 /// One matrix of all experts of a layer, one behind the other.
 struct GpuExperts {
     GpuMatrix matrix;   ///< Its kernels: expert_<format> and, quantised, expert_gemm_<format>.

@@ -4,6 +4,8 @@
 // and blocks, windows, sinks, caps, and logits as large as Qwen 2 makes them.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "cuda/support/pages.h"
 #include "cuda/support/tensors.h"
 #include "support/catch.h"
+#include "support/golden.h"
 
 using namespace hokku;
 using namespace hokku::testing;
@@ -211,6 +214,42 @@ TEST_CASE("Attention: one huge channel of keys, whose group has coarse codes", "
                          .format = format,
                          .lengths = {1, 150},
                          .huge = -190.0f});
+    }
+}
+
+TEST_CASE("Attention: asks for the weights that follow, all of them and no more", "[cuda][quick]") {
+    if (!TestDevice::get().is_emulated()) return report_skip("a device refuses no prefetch");
+    TestDevice::get().set_schedule({});
+    const Pages pages({.group = 1, .num_kv_heads = 1, .format = cuda::kKvF16, .lengths = {100}});
+    constexpr uint32_t kLines = 700;  // Of two planes, by 256 threads.
+    const DeviceBuffer<float> q(activations(64, 1)), sums(2 * 64), maxima(2), weights(2);
+    const DeviceBuffer<uint32_t> positions(std::vector<uint32_t>{99}), tables(pages.tables);
+    const DeviceBuffer<uint8_t> keys(pages.keys), values(pages.values), first(kLines * 128);
+    for (const uint32_t num_there : {kLines, kLines - 1}) {
+        const DeviceBuffer<uint8_t> second(num_there * 128);
+        const AttentionParams params{.q = q.pointer(),
+                                     .positions = positions.pointer(),
+                                     .kv = {keys.pointer(), values.pointer(), tables.pointer(),
+                                            pages.max_blocks, 1, 64, 64, cuda::kKvF16},
+                                     .sums = sums.pointer(),
+                                     .maxima = maxima.pointer(),
+                                     .weights = weights.pointer(),
+                                     .q_stride = 64,
+                                     .num_heads = 1,
+                                     .split_positions = 64,
+                                     .window = 0,
+                                     .scale = 0.125f,
+                                     .softcap = 0.0f,
+                                     .next = {{first.pointer(), second.pointer()}, kLines}};
+        // Not by the driver, which would be broken behind it.
+        emulation::KernelLaunch launch{.kernel = emulation::find_kernel("attention_f16_1"),
+                                       .params = std::vector<std::byte>(sizeof params),
+                                       .grid = {.y = 2},
+                                       .num_threads = 128};
+        std::memcpy(launch.params.data(), &params, sizeof params);
+        const emulation::RunReport report = emulation::run_launches({&launch, 1}, {});
+        INFO(report.error);
+        CHECK(report.ok() == (num_there == kLines));
     }
 }
 
