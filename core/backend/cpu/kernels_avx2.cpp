@@ -22,6 +22,7 @@ struct Tables {
         fill_avx2_activations(matmul);
         fill_avx2_gemv(matmul);
         fill_avx2_gemv_codebooks(matmul);
+        matmul.reads_ahead = cpu_features().is_intel;
         fill_avx2_gemm(matmul);
         fill_avx2_attention(attention);
         fill_avx2_elementwise(table);
