@@ -12,6 +12,7 @@
 #include "draft_timing.h"
 #include "hokku/devices.h"
 #include "model_options.h"
+#include "screen_timing.h"
 #include "typed_names.h"
 
 namespace hokku::cli {
@@ -29,6 +30,7 @@ struct BenchResult {
     double prefill_tok_s = 0, decode_tok_s = 0;  ///< Medians over the repetitions.
     double batched_tok_s = 0;                    ///< Of all sequences together.
     double peak_memory_mb = 0, read_bandwidth_gb_s = 0;
+    std::optional<ScreenTiming> screen;
     std::optional<DraftTiming> draft;
 
     /// Time of a step with all sequences by that of a step with one.
@@ -57,6 +59,7 @@ Result<BenchResult> measure(LoadedModel& loaded, const BenchOptions& options) {
                           .decode = fixed_ids(options.decode_tokens, 104729, info.num_vocab)};
     BenchResult result;
     std::vector<double> prefill, decode, batched;
+    if (info.screens_head) request.num_best = 0;
     for (uint32_t round = 0; round <= options.repetitions; ++round) {
         request.num_sequences = 1;
         Result<Timing> timing = engine.measure_speed(request);
@@ -77,6 +80,12 @@ Result<BenchResult> measure(LoadedModel& loaded, const BenchOptions& options) {
     Result<double> bandwidth = engine.measure_read_bandwidth();
     if (!bandwidth) return bandwidth.error();
     result.read_bandwidth_gb_s = *bandwidth;
+    if (info.screens_head && options.decode_tokens > 0) {
+        Result<ScreenTiming> screen =
+            time_screen(loaded, options.decode_tokens, options.repetitions);
+        if (!screen) return screen.error();
+        result.screen = *screen;
+    }
     if (info.draft_model.empty()) return result;
     Result<DraftTiming> draft = time_draft(loaded, options.decode_tokens, options.repetitions);
     if (!draft) return draft.error();
@@ -95,7 +104,9 @@ uint32_t roomy_context(const BenchOptions& options) {
     constexpr uint32_t kBlockTokens = 64;
     const uint32_t fixed = least_context(options) +
                            (options.sequences - 1) * (options.decode_tokens + 2 * kBlockTokens);
-    if (options.model.draft_model.empty()) return fixed;
+    const uint32_t screened =
+        options.model.screen_head ? 2 * kScreenPromptTokens + options.decode_tokens : 0;
+    if (options.model.draft_model.empty()) return std::max(fixed, screened);
     return std::max(fixed, kDraftPromptTokens + options.decode_tokens);
 }
 
@@ -151,6 +162,11 @@ void show_json(const BenchOptions& options, const ModelInfo& info, const BenchRe
         line["batched_decode_tok_s"] = measured.batched_tok_s;
         line["batched_step_ratio"] = measured.step_ratio(options.sequences);
     }
+    if (measured.screen) {
+        line["text_whole_head_tok_s"] = measured.screen->whole_tok_s;
+        line["text_screened_top_k_tok_s"] = measured.screen->top_k_tok_s;
+        line["text_screened_greedy_tok_s"] = measured.screen->greedy_tok_s;
+    }
     if (measured.draft) {
         line["draft_model"] = info.draft_model;
         line["text_decode_tok_s"] = measured.draft->plain_tok_s;
@@ -195,6 +211,18 @@ void show_rows(const BenchOptions& options, const ModelInfo& info, const BenchRe
         write_row("  together   %8.2f tok/s (%u sequences; a step takes %.2f times as long)\n",
                   measured.batched_tok_s, options.sequences,
                   measured.step_ratio(options.sequences));
+    if (measured.screen) {
+        const ScreenTiming& screen = *measured.screen;
+        const double whole = screen.whole_tok_s > 0 ? screen.whole_tok_s : 1;
+        write_result("  text of the model itself (" + counted(options.decode_tokens, "token") +
+                     "):\n");
+        write_row("  whole head %8.2f tok/s\n", screen.whole_tok_s);
+        write_row(
+            "  screened   %8.2f tok/s for the 40 best logits (%.2f times), %.2f for the best "
+            "alone (%.2f)\n",
+            screen.top_k_tok_s, screen.top_k_tok_s / whole, screen.greedy_tok_s,
+            screen.greedy_tok_s / whole);
+    }
     if (!measured.draft) return;
     const DraftTiming& draft = *measured.draft;
     const double gain = draft.plain_tok_s > 0 ? draft.drafted_tok_s / draft.plain_tok_s : 0;

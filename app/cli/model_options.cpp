@@ -133,6 +133,10 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
             "large biases); f32 on the CPU and f16 on a GPU unless given")
         ->type_name("TYPE")
         ->check(is_one_of({"f32", "f16", "q8_0", "q4_0"}));
+    command->add_flag(
+        "--screen-head", options.screen_head,
+        "Compute only the logits of tokens that could be drawn, on the CPU; same text, "
+        "sooner with small models of many tokens, for memory of about half the head");
     command->add_flag("--exact", options.exact,
                       "Compute in float32 as the definition says; slow, for comparisons");
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");
@@ -212,6 +216,7 @@ Result<LoadedModel> load_model(const ModelOptions& options) {
                                                   .num_ranks = options.ranks,
                                                   .device = options.device,
                                                   .gpu_layers = options.gpu_layers,
+                                                  .screen_head = options.screen_head,
                                                   .exact = options.exact,
                                                   .use_mapping = !options.read,
                                                   .draft_model = std::move(draft),

@@ -30,7 +30,7 @@ struct ModelOptions {
     uint32_t draft_max = 7;
     std::string device = "auto";
     std::optional<uint32_t> gpu_layers;  ///< Absent: as many as fit.
-    bool exact = false, read = false;
+    bool exact = false, read = false, screen_head = false;
 };
 
 /// Declares -m, --device, --gpu-layers, -t, --tp, -c, --kv-type, --exact and --no-mmap.

@@ -36,6 +36,10 @@ struct BackendOptions {
     KvType kv_type = KvType::f32;    ///< How keys and values are stored in it.
     uint32_t max_step_tokens = 512;  ///< Rows that one step may have.
     uint32_t max_step_logits = 8;    ///< Rows of logits that one step may return.
+    /// On the CPU, where it may pay: steps that want only the best few logits (Step::num_best)
+    /// leave out the tokens that cannot be among them, found with a copy of the output head in four
+    /// bits.
+    bool screen_head = false;
     /// Longest sequence that will be run; above the original context LongRoPE takes its long
     /// factors, at every length. 0: as many tokens as the pool holds.
     uint32_t context_tokens = 0;
@@ -84,6 +88,7 @@ struct BackendInfo {
     uint32_t num_threads = 0;
     uint64_t kv_bytes = 0, scratch_bytes = 0;
     uint64_t bytes_per_token = 0;  ///< Weight bytes read to decode one token, by all ranks.
+    bool screens_head = false;     ///< BackendOptions::screen_head, and it may pay.
     std::vector<uint64_t> rank_weight_bytes;  ///< Bound by each rank.
 };
 
@@ -119,6 +124,8 @@ class Backend {
 
 /// Bytes of KV pool that one block takes on the CPU for a model, or for a rank's shard of it.
 uint64_t cpu_kv_block_bytes(const ModelSpec& spec, KvType type);
+/// Bytes that BackendOptions::screen_head comes to take; 0: the head is not screened.
+uint64_t cpu_head_screen_bytes(const Model& model);
 /// Whether the backend would take the plain kernels, an order of magnitude slower than the rest.
 bool cpu_kernels_are_reference();
 

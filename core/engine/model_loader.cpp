@@ -275,6 +275,8 @@ class GgufModelLoader : public ModelLoader {
         HOKKU_CHECK(control.report(0.92));
         if (!loaded.backend) HOKKU_CHECK(start_cpu(loaded, options));
         take_info(loaded);
+        if (options.screen_head && !loaded.info.screens_head)
+            loaded.info.warnings.push_back(describe_unscreened(loaded.info, options));
         return loaded.draft ? start_draft(loaded, options, control) : Result<void>();
     }
 
@@ -285,6 +287,7 @@ class GgufModelLoader : public ModelLoader {
         loaded.info.num_threads = backend.num_threads;
         loaded.info.kv_bytes = backend.kv_bytes;
         loaded.info.scratch_bytes = backend.scratch_bytes;
+        loaded.info.screens_head = backend.screens_head;
         loaded.info.bytes_per_token = backend.bytes_per_token;
         loaded.info.rank_weight_bytes = backend.rank_weight_bytes;
     }
@@ -484,6 +487,16 @@ class GgufModelLoader : public ModelLoader {
                                   options.exact || cpu_kernels_are_reference());
     }
 
+    static std::string describe_unscreened(const ModelInfo& info, const LoadOptions& options) {
+        std::string_view why = "with this model or these kernels it would not be faster";
+        if (!info.device.starts_with("CPU")) {
+            why = "it is on a GPU";
+        } else if (options.num_ranks > 1) {
+            why = "the model is split over ranks";
+        }
+        return fmt::format("the output head is not screened: {}", why);
+    }
+
     static BackendOptions backend_options(const LoadedModel& loaded, const LoadOptions& options) {
         return {.num_threads = options.num_threads,
                 .num_ranks = options.num_ranks,
@@ -492,6 +505,7 @@ class GgufModelLoader : public ModelLoader {
                 .kv_type = loaded.info.kv_type,
                 .max_step_tokens = loaded.max_step_tokens + loaded.max_sequences,
                 .max_step_logits = kMaxStepLogits,
+                .screen_head = options.screen_head,
                 .context_tokens = loaded.info.context_tokens};
     }
 
@@ -525,12 +539,14 @@ class GgufModelLoader : public ModelLoader {
         info.kv_type = options.kv_type.value_or(KvType::f32);
         HOKKU_TRY(const uint64_t kv_block_bytes,
                   all_kv_block_bytes(*loaded.model, options, info.kv_type));
+        const uint64_t promised =
+            promised_bytes_ + (options.screen_head ? cpu_head_screen_bytes(*loaded.model) : 0);
         HOKKU_TRY(ContextPlan plan, plan_context({.context_tokens = options.context_tokens,
                                                   .trained_context = info.trained_context,
                                                   .kv_block_bytes = kv_block_bytes,
                                                   .block_tokens = kKvBlockTokens,
                                                   .weight_bytes = info.file_bytes,
-                                                  .promised_bytes = promised_bytes_,
+                                                  .promised_bytes = promised,
                                                   .is_weights_mapped = loaded.file->is_mapped()},
                                                  memory));
         info.context_tokens = plan.context_tokens;

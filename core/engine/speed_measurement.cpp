@@ -10,7 +10,6 @@
 #include "engine/arriving_weights.h"
 #include "engine/prompt.h"
 #include "engine/system_memory.h"
-#include "hokku/sampling.h"
 
 namespace hokku {
 namespace {
@@ -30,11 +29,10 @@ Result<void> run_prompt(ModelSession& session, Sequence& sequence, std::span<con
     return {};
 }
 
-/// One token of each sequence a step, with the logits of all that chats draw from: those that the
-/// usual top-k keeps.
+/// One token of each sequence a step.
 Result<void> run_decode(ModelSession& session, std::span<Sequence> sequences,
-                        std::span<const TokenId> tokens, const std::stop_token& stop) {
-    const auto num_best = static_cast<uint32_t>(SamplingOptions().top_k);
+                        std::span<const TokenId> tokens, uint32_t num_best,
+                        const std::stop_token& stop) {
     std::vector<StepSlice> slices(sequences.size());
     for (size_t i = 0; i < tokens.size(); ++i) {
         for (size_t k = 0; k < sequences.size(); ++k)
@@ -85,7 +83,7 @@ Result<Timing> run_speed_measurement(ModelSession& session, const TimingRequest&
         sequences.push_back(std::move(another));
     }
     start = std::chrono::steady_clock::now();
-    HOKKU_CHECK(run_decode(session, sequences, request.decode, stop));
+    HOKKU_CHECK(run_decode(session, sequences, request.decode, request.num_best, stop));
     timing.decode_s = seconds_since(start);
     timing.peak_memory_mb = static_cast<double>(peak_process_memory()) / 1e6;
     return timing;

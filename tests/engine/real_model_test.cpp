@@ -323,3 +323,36 @@ TEST_CASE("Engine: guesses ahead leave each model's text as it is", "[engine][mo
         std::cout << name << ": " << num_right << " of " << num_guessed << " guesses were right\n";
     }
 }
+
+TEST_CASE("Engine: a screened head draws the same text", "[engine][model]") {
+    for (const char* name : kModels) {
+        const auto path = find_model(name);
+        if (!path) return report_skip(std::string("the model is not there: ") + name);
+        CAPTURE(name);
+        std::vector<std::vector<TokenId>> texts[2];
+        for (const bool screens : {false, true}) {
+            auto engine = Engine::create().value();
+            const auto info =
+                engine->load({.path = *path, .context_tokens = 1024, .screen_head = screens});
+            REQUIRE(info.ok());
+            REQUIRE((info->screens_head == screens || info->kernels == "reference"));
+            for (const float temperature : {0.0f, 0.8f}) {
+                GenerationRequest request;
+                request.raw_text = "The lighthouse keeper found an old letter in the sea. It said";
+                request.max_tokens = 250;
+                request.ignore_end = true;
+                request.sampling.temperature = temperature;
+                request.sampling.seed = 5;
+                // Two at once, then one.
+                for (GenerationHandle& handle :
+                     engine->generate_many(request, std::vector<GenerationEvents>(2)))
+                    texts[screens].push_back(handle.wait().tokens);
+                request.sampling.seed = 6;
+                texts[screens].push_back(engine->generate(request).wait().tokens);
+            }
+        }
+        CHECK(texts[0].size() == 6);
+        CHECK(texts[0].front().size() == 250);
+        CHECK(texts[0] == texts[1]);
+    }
+}

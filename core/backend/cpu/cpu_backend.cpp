@@ -111,6 +111,7 @@ CpuBackend::CpuBackend(const Model& model, const KernelTable& kernels,
                                info_.num_threads, info_.num_threads == 1 ? "" : "s");
     info_.scratch_bytes = all_logits_.size_bytes();
     info_.bytes_per_token = model.weights().embedding.row_bytes();
+    info_.screens_head = ranks_.front()->memory.screen != nullptr;
     for (const auto& rank : ranks_) {
         info_.kv_bytes += rank->memory.kv.bytes();
         info_.scratch_bytes += rank->scratch_bytes();
@@ -176,7 +177,12 @@ Result<std::span<const float>> CpuBackend::run(const Step& step) {
     state_.find_nonfinite = false;
     state_.is_cancelled = false;
     state_.is_nonfinite = false;
+    HeadScreen* screen = ranks_.front()->memory.screen.get();
+    const auto num_logits = static_cast<uint32_t>(step.logit_rows.size());
+    const bool may_screen = step.trace == nullptr && state_.num_vector_logits == num_logits;
+    if (screen) screen->begin_step(may_screen ? step.num_best : 0, num_logits);
     run_lanes();
+    if (screen) screen->end_step(!state_.is_cancelled && !state_.is_nonfinite);
     std::optional<Error> error;
     if (!state_.is_cancelled && state_.is_nonfinite) error = describe_nonfinite();
     state_.step = nullptr;  // it belongs to the caller, or to describe_nonfinite()
@@ -274,6 +280,14 @@ namespace hokku {
 
 uint64_t cpu_kv_block_bytes(const ModelSpec& spec, KvType type) {
     return cpu::KvPool::block_bytes(spec, type);
+}
+
+uint64_t cpu_head_screen_bytes(const Model& model) {
+    const auto kernels = cpu::select_kernels();
+    const WeightMatrix& head = model.weights().head;
+    return kernels.ok() && head && cpu::HeadScreen::is_useful(head, **kernels)
+               ? cpu::HeadScreen::copy_bytes(head)
+               : 0;
 }
 
 bool cpu_kernels_are_reference() {

@@ -419,15 +419,40 @@ void Forward::head() {
 
     // logits
     const MatmulTarget logits{&weights_.head, weights_.head_bias.data, buffers_.logits, num_vocab};
-    multiply({normed_, dim, num_logits, state_.num_vector_logits}, {&logits, 1}, Precision::fine);
+    const MatmulInput input{normed_, dim, num_logits, state_.num_vector_logits};
+    if (memory_.screen && screen_head(input, logits)) return;
+    multiply(input, {&logits, 1}, Precision::fine);
     const size_t total = num_logits * num_vocab;
     const size_t begin = total * lane_.index / lane_.count;
     const size_t end = total * (lane_.index + 1) / lane_.count;
-    float* part = buffers_.logits + begin;
-    scale_values(part, end - begin, spec_.logit_scale);
-    if (has_nonfinite(part, end - begin)) state_.is_nonfinite = true;
-    if (spec_.final_softcap > 0) kernels_.softcap(part, spec_.final_softcap, end - begin);
+    finish_logits(buffers_.logits + begin, end - begin);
     if (others_) gather_logits();
+}
+
+/// false: all logits are still to be computed.
+bool Forward::screen_head(const MatmulInput& x, const MatmulTarget& logits) {
+    HeadScreen& screen = *memory_.screen;
+    switch (screen.mode()) {
+        case HeadScreen::Mode::off:
+            return false;
+        case HeadScreen::Mode::observe:
+            if (lane_.index == 0) screen.observe(x);
+            return false;
+        case HeadScreen::Mode::copy:
+            screen.copy_part(lane_);
+            return false;
+        case HeadScreen::Mode::screen:
+            screen.multiply(lane_, memory_.matmul, x, logits,
+                            [this](float* part, size_t n) { finish_logits(part, n); });
+            return true;
+    }
+    return false;
+}
+
+void Forward::finish_logits(float* logits, size_t n) {
+    scale_values(logits, n, spec_.logit_scale);
+    if (has_nonfinite(logits, n)) state_.is_nonfinite = true;
+    if (spec_.final_softcap > 0) kernels_.softcap(logits, spec_.final_softcap, n);
 }
 
 /// The residual stream of all rows to where the next layers' owner finds it.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "backend/backend.h"
 #include "backend/communicator.h"
 #include "backend/cpu/attention.h"
+#include "backend/cpu/head_screen.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/kv_pool.h"
 #include "backend/cpu/matmul.h"
@@ -29,6 +31,7 @@ struct ForwardMemory {
     KvPool kv;
     MatmulScratch matmul;
     AttentionScratch attention;
+    std::unique_ptr<HeadScreen> screen;  ///< Null: all logits are always computed.
 };
 
 /// What one step is about, set by the owning thread before the lanes run. One for all ranks.
@@ -76,6 +79,8 @@ class Forward {
     void run_shared_expert(const FfnSpec& spec, const LayerWeights& weights);
     void route(const ExpertSpec& spec, const LayerWeights& weights);
     void head();
+    bool screen_head(const MatmulInput& x, const MatmulTarget& logits);
+    void finish_logits(float* logits, size_t n);
     void give_hidden();
 
     // Parts of stages.

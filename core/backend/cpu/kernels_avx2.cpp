@@ -4,6 +4,7 @@
 #include "backend/cpu/attention_kernels.h"
 #include "backend/cpu/avx2/tables.h"
 #include "backend/cpu/avxvnni/tables.h"
+#include "backend/cpu/cpu_features.h"
 #include "backend/cpu/kernel_tables.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/matmul_kernels.h"

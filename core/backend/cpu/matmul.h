@@ -82,4 +82,25 @@ void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch
             const MatmulInput& input, std::span<const MatmulTarget> targets,
             Precision precision = Precision::normal);
 
+/// Some outputs of vector rows alone, with the same bits as matmul() gives them. For a target whose
+/// type has a kernel for vectors, and up to as many rows as one of its calls takes.
+///
+/// Threads: each lane for itself. No allocation.
+class ChosenRows {
+  public:
+    /// Quantises x. What is given must live as long.
+    ChosenRows(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch,
+               const MatmulInput& input, const MatmulTarget& target, Precision precision);
+    /// The outputs of weight rows [begin, end).
+    void multiply(Lane::Range rows) const;
+
+  private:
+    const Lane& lane_;
+    const KernelTable& kernels_;
+    MatmulScratch& scratch_;
+    MatmulInput input_;
+    const MatmulTarget& target_;
+    Precision precision_;
+};
+
 }  // namespace hokku::cpu

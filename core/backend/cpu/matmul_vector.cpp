@@ -16,10 +16,10 @@ uint32_t num_safe_rows(const WeightMatrix& weight) {
     return weight.rows - static_cast<uint32_t>(std::min<size_t>(unsafe, weight.rows));
 }
 
-/// This lane's weight rows in place; the rows of x are in the scratch vectors already.
-void multiply_in_place(const Product& product, const MatmulTarget& target, const GemvKernel& gemv) {
+/// Weight rows in place; the rows of x are in the scratch vectors already.
+void multiply_in_place(const Product& product, const MatmulTarget& target, const GemvKernel& gemv,
+                       const Lane::Range& range) {
     const WeightMatrix& weight = *target.weight;
-    const Lane::Range range = vector_share(product.lane, weight.rows);
     GemvCall call{.row_stride = weight.row_stride,
                   .n = weight.cols,
                   .num_vectors = product.num_rows,
@@ -67,8 +67,41 @@ void multiply_vectors(const Product& product, std::span<const MatmulTarget> targ
             prepare_vectors(product, target.weight->cols, gemv);
             prepared = &gemv;
         }
-        multiply_in_place(product, target, gemv);
+        multiply_in_place(product, target, gemv, vector_share(product.lane, target.weight->rows));
     }
+}
+
+namespace {
+
+const GemvKernel& gemv_of(const KernelTable& kernels, const MatmulTarget& target) {
+    return kernels.matmul->gemv[static_cast<uint32_t>(target.weight->type)];
+}
+
+Product product_of(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch,
+                   const MatmulInput& input, Precision precision) {
+    return {lane, *kernels.matmul, scratch.state().lanes[lane.index], input.x, input.stride,
+            0,    input.num_rows,  precision == Precision::fine};
+}
+
+}  // namespace
+
+ChosenRows::ChosenRows(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch,
+                       const MatmulInput& input, const MatmulTarget& target, Precision precision)
+    : lane_(lane),
+      kernels_(kernels),
+      scratch_(scratch),
+      input_(input),
+      target_(target),
+      precision_(precision) {
+    const GemvKernel& gemv = gemv_of(kernels, target);
+    if (gemv.layout != VectorLayout::floats)
+        prepare_vectors(product_of(lane, kernels, scratch, input, precision), target.weight->cols,
+                        gemv);
+}
+
+void ChosenRows::multiply(Lane::Range rows) const {
+    multiply_in_place(product_of(lane_, kernels_, scratch_, input_, precision_), target_,
+                      gemv_of(kernels_, target_), rows);
 }
 
 }  // namespace hokku::cpu

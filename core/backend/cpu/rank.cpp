@@ -65,6 +65,14 @@ uint32_t max_split_in_features(const ModelShard& shard, const KernelTable& kerne
     return max;
 }
 
+/// A model that is not split, whose logits are products of its head with nothing added.
+bool screens_head(const ModelShard& shard, const KernelTable& kernels,
+                  const BackendOptions& options) {
+    return options.screen_head && options.num_ranks == 1 && shard.spec.part.is_last &&
+           shard.spec.logit_scale > 0 && !shard.weights.head_bias &&
+           HeadScreen::is_useful(shard.weights.head, kernels);
+}
+
 }  // namespace
 
 Rank::Rank(ModelShard its_shard, ForwardMemory its_memory, uint32_t num_lanes)
@@ -77,22 +85,31 @@ Result<std::unique_ptr<Rank>> Rank::create(ModelShard shard, uint32_t num_lanes,
     HOKKU_TRY(StepBuffers buffers, StepBuffers::create(spec, num_lanes, options.max_step_tokens,
                                                        options.max_step_logits));
     HOKKU_TRY(KvPool kv, KvPool::create(spec, options.kv_type, options.num_kv_blocks));
+    const bool screens = screens_head(shard, kernels, options);
+    const uint32_t max_fine_in = screens ? HeadScreen::row_values(spec.dim) : spec.dim;
     HOKKU_TRY(MatmulScratch matmul,
               MatmulScratch::create(
                   {.num_lanes = num_lanes,
                    .max_rows = std::max(options.max_step_tokens, options.max_step_logits),
-                   .max_in = max_in_features(spec),
-                   .max_fine_in = spec.dim,
+                   .max_in = std::max(max_in_features(spec), max_fine_in),
+                   .max_fine_in = max_fine_in,
                    .max_split_in = max_split_in_features(shard, kernels)}));
     HOKKU_TRY(AttentionScratch attention,
               AttentionScratch::create(attention_limits(spec, num_lanes)));
-    ForwardMemory memory{std::move(buffers), std::move(kv), std::move(matmul),
-                         std::move(attention)};
-    return std::make_unique<Rank>(std::move(shard), std::move(memory), num_lanes);
+    ForwardMemory memory{std::move(buffers), std::move(kv), std::move(matmul), std::move(attention),
+                         nullptr};
+    auto rank = std::make_unique<Rank>(std::move(shard), std::move(memory), num_lanes);
+    if (screens) {
+        HOKKU_TRY(rank->memory.screen,
+                  HeadScreen::create(rank->shard.weights.head, kernels,
+                                     {.num_lanes = num_lanes, .softcap = spec.final_softcap}));
+    }
+    return rank;
 }
 
 uint64_t Rank::scratch_bytes() const {
-    return memory.buffers.memory.size_bytes() + memory.matmul.bytes() + memory.attention.bytes();
+    return memory.buffers.memory.size_bytes() + memory.matmul.bytes() + memory.attention.bytes() +
+           (memory.screen ? memory.screen->bytes() : 0);
 }
 
 uint64_t Rank::bytes_per_token() const {

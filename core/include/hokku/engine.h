@@ -45,6 +45,12 @@ struct LoadOptions {
     /// Layers on the GPUs, the last ones; the others run on the CPU. Absent: as many as fit. 0:
     /// none.
     std::optional<uint32_t> gpu_layers = std::nullopt;
+    /// On the CPU: a copy of the output head in four bits finds the tokens that could be drawn, and
+    /// only their logits are computed, to the same bits. Text is the same, sooner where a large
+    /// vocabulary meets a small model and greedy or top-k sampling without constraints; it takes
+    /// some 0.6 bytes for each weight of the head. The copy is made while the first text is
+    /// written.
+    bool screen_head = false;
     bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;  ///< false reads the file into memory.
     /// A small model that guesses what this one says next; empty: none. Guesses are evaluated
@@ -72,8 +78,9 @@ struct ModelInfo {
     std::string device;
     /// Why it is not a GPU; empty where it is one, or neither it nor layers on it were wanted.
     std::string device_note;
-    std::string kernels;       ///< "reference", "avx2", "avxvnni", "avx512", "neon", "cuda sm_90".
-    uint32_t num_threads = 0;  ///< Of all ranks.
+    std::string kernels;        ///< "reference", "avx2", "avxvnni", "avx512", "neon", "cuda sm_90".
+    uint32_t num_threads = 0;   ///< Of all ranks.
+    bool screens_head = false;  ///< As LoadOptions::screen_head wants, and where it may pay.
     std::vector<uint64_t> rank_weight_bytes;  ///< Bytes of the file that each rank uses.
     uint32_t max_sequences = 1;               ///< Generations that run together.
     std::string draft_model;                  ///< Name of the draft model; empty: none.
@@ -246,6 +253,9 @@ struct EvaluateRequest {
 struct TimingRequest {
     std::vector<TokenId> prompt, decode;
     uint32_t num_sequences = 1;  ///< Up to max_sequences.
+    /// So many best logits of each decoded token are wanted, as a sampler with this top-k does.
+    /// 0: all.
+    uint32_t num_best = 40;
 };
 struct Timing {
     double prefill_s = 0, decode_s = 0;  ///< Of the whole prompt; of all decode steps.

@@ -28,7 +28,7 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
 #pragma GCC unroll 4
         for (uint32_t s = 0; s < kCount; ++s) {
             const uint8_t* p = first + s * stream_bytes;
-            for (size_t line = 0; call.reads_ahead && line < Step::kBytes; line += 64)
+            for (size_t line = 0; kCount > 1 && call.reads_ahead && line < Step::kBytes; line += 64)
                 _mm_prefetch(reinterpret_cast<const char*>(p + kBytesAhead + line), _MM_HINT_T0);
 #pragma GCC unroll 4
             for (uint32_t i = 0; i < kVectors; ++i) {

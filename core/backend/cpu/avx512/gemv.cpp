@@ -14,7 +14,8 @@ namespace {
 constexpr uint32_t kStreams = 4;
 /// Several vectors keep the core so busy that its own reads ahead do not suffice: without asking
 /// ahead a step with four takes half as long again (Zen 5, 2026-11; 1 to 4 KiB are alike). For one
-/// it depends on the processor (GemvCall::reads_ahead).
+/// it depends on the processor (GemvCall::reads_ahead). Single rows, at the end of a stream or
+/// chosen ones, have nothing ahead.
 constexpr size_t kBytesAhead = 2048;
 
 template <bool kFine>
@@ -55,7 +56,8 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
             decltype(weights_for<kFine>(Weights<kCodes>())) weights[kTogether];
             for (uint32_t s = 0; s < kTogether; ++s) {
                 const uint8_t* p = first + (pair + s) * stream_bytes;
-                if (kVectors > 1 || call.reads_ahead) prefetch<Type::kBytes>(p + kBytesAhead);
+                if (kCount > 1 && (kVectors > 1 || call.reads_ahead))
+                    prefetch<Type::kBytes>(p + kBytesAhead);
                 weights[s] = weights_for<kFine>(Type::unpack(p, lanes));
             }
 #pragma GCC unroll 4
