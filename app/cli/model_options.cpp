@@ -133,10 +133,10 @@ void add_model_options(CLI::App* command, ModelOptions& options) {
             "large biases); f32 on the CPU and f16 on a GPU unless given")
         ->type_name("TYPE")
         ->check(is_one_of({"f32", "f16", "q8_0", "q4_0"}));
-    command->add_flag(
-        "--screen-head", options.screen_head,
-        "Compute only the logits of tokens that could be drawn, on the CPU; same text, "
-        "sooner with small models of many tokens, for memory of about half the head");
+    command->add_flag("--screen-head", options.screen_head,
+                      "Compute only the logits of tokens that could be drawn, on the CPU; same "
+                      "text, sooner at --temp 0 with small models of many tokens, for memory of "
+                      "0.6 to 0.8 times the output head");
     command->add_flag("--exact", options.exact,
                       "Compute in float32 as the definition says; slow, for comparisons");
     command->add_flag("--no-mmap", options.read, "Read the file into memory instead of mapping it");

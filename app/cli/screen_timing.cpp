@@ -15,20 +15,24 @@ constexpr uint32_t kStartTokens = 128;  ///< After which the copy of the head is
 constexpr uint32_t kTopK = 40;          ///< As chats have it.
 
 /// Drawn, so that it does not go round in circles.
-std::vector<TokenId> own_text(Engine& engine, uint32_t num_tokens) {
+Result<std::vector<TokenId>> own_text(Engine& engine, uint32_t num_tokens) {
     GenerationRequest request;
     request.raw_text = "The keeper of the lighthouse found an old letter in the sand. He read";
     request.max_tokens = num_tokens;
     request.ignore_end = true;
     request.sampling.seed = 1;
-    return engine.generate(std::move(request)).wait().tokens;
+    GenerationResult result = engine.generate(std::move(request)).wait();
+    if (result.error) return *result.error;
+    return std::move(result.tokens);
 }
 
 }  // namespace
 
 Result<ScreenTiming> time_screen(LoadedModel& loaded, uint32_t num_tokens, uint32_t repetitions) {
     Engine& engine = *loaded.engine;
-    const std::vector<TokenId> text = own_text(engine, kScreenPromptTokens + num_tokens);
+    const Result<std::vector<TokenId>> written = own_text(engine, kScreenPromptTokens + num_tokens);
+    if (!written) return written.error();
+    const std::vector<TokenId>& text = *written;
     if (text.size() <= kScreenPromptTokens)
         return Error{ErrorCode::bad_argument, "the model writes no text to be timed", "bench", ""};
     const auto border = text.begin() + kScreenPromptTokens;

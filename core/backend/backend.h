@@ -125,7 +125,7 @@ class Backend {
 /// Bytes of KV pool that one block takes on the CPU for a model, or for a rank's shard of it.
 uint64_t cpu_kv_block_bytes(const ModelSpec& spec, KvType type);
 /// Bytes that BackendOptions::screen_head comes to take; 0: the head is not screened.
-uint64_t cpu_head_screen_bytes(const Model& model);
+uint64_t cpu_head_screen_bytes(const Model& model, const BackendOptions& options);
 /// Whether the backend would take the plain kernels, an order of magnitude slower than the rest.
 bool cpu_kernels_are_reference();
 

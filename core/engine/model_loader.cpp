@@ -306,7 +306,8 @@ class GgufModelLoader : public ModelLoader {
         if (!gpu_) {
             HOKKU_TRY(const uint64_t block_bytes,
                       all_kv_block_bytes(*loaded.model, options, loaded.info.kv_type));
-            draft_loader_->promised_bytes_ = loaded.num_kv_blocks * block_bytes;
+            draft_loader_->promised_bytes_ =
+                loaded.num_kv_blocks * block_bytes + screen_bytes(loaded, options);
         }
         draft_loader_->may_add_gpus_ = false;
         HOKKU_TRY(LoadedModel draft,
@@ -322,7 +323,7 @@ class GgufModelLoader : public ModelLoader {
         LoadOptions own = draft_options(loaded, options);
         own.device = "auto";  // Chosen when it was opened; without room there it is the CPU.
         // The pages of the model's context come when they are first written.
-        draft_loader_->promised_bytes_ = cpu_kv_bytes(loaded);
+        draft_loader_->promised_bytes_ = cpu_kv_bytes(loaded) + screen_bytes(loaded, options);
         HOKKU_CHECK(draft_loader_->start(draft, own, {{}, control.stop}));
         loaded.info.draft_model = draft.info.name;
         loaded.info.draft_bytes = draft.info.kv_bytes + draft.info.scratch_bytes;
@@ -487,6 +488,11 @@ class GgufModelLoader : public ModelLoader {
                                   options.exact || cpu_kernels_are_reference());
     }
 
+    /// Which the copy of the head comes to take, where the head is on the CPU.
+    uint64_t screen_bytes(const LoadedModel& loaded, const LoadOptions& options) const {
+        return gpu_ ? 0 : cpu_head_screen_bytes(*loaded.model, backend_options(loaded, options));
+    }
+
     static std::string describe_unscreened(const ModelInfo& info, const LoadOptions& options) {
         std::string_view why = "with this model or these kernels it would not be faster";
         if (!info.device.starts_with("CPU")) {
@@ -539,8 +545,7 @@ class GgufModelLoader : public ModelLoader {
         info.kv_type = options.kv_type.value_or(KvType::f32);
         HOKKU_TRY(const uint64_t kv_block_bytes,
                   all_kv_block_bytes(*loaded.model, options, info.kv_type));
-        const uint64_t promised =
-            promised_bytes_ + (options.screen_head ? cpu_head_screen_bytes(*loaded.model) : 0);
+        const uint64_t promised = promised_bytes_ + screen_bytes(loaded, options);
         HOKKU_TRY(ContextPlan plan, plan_context({.context_tokens = options.context_tokens,
                                                   .trained_context = info.trained_context,
                                                   .kv_block_bytes = kv_block_bytes,

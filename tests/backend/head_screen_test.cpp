@@ -58,7 +58,7 @@ class Head {
     HeadScreen& screen() { return *screen_; }
 
     /// Until it screens.
-    void warm_up() {
+    void warm_up(uint32_t failing_step = UINT32_MAX) {
         for (uint32_t step = 0; step < 1000; ++step) {
             const auto x = rows_like_a_models(1, weight_.cols, 1000 + step);
             screen_->begin_step(1, 1);
@@ -68,7 +68,7 @@ class Head {
                     screen_->observe(input);
                 if (screen_->mode() == HeadScreen::Mode::copy) screen_->copy_part(lane);
             });
-            screen_->end_step(true);
+            screen_->end_step(step != failing_step);
         }
         FAIL("it never screens");
     }
@@ -309,6 +309,72 @@ TEST_CASE("HeadScreen: a softcap that makes logits equal hides none", "[backend]
     plain.warm_up();
     CHECK(capped.screened(x, 1)[40] != kForbidden);
     CHECK(plain.screened(x, 1)[40] == kForbidden);
+}
+
+TEST_CASE("HeadScreen: logits that a softcap makes equal from below hide none",
+          "[backend][quick]") {
+    const KernelTable* table = screening_table();
+    if (table == nullptr) return testing::report_skip("hardware: no kernels but the plain ones");
+    constexpr uint32_t kVocab = 4200, kDim = 128;
+    FloatHead floats(kVocab, kDim, 4);
+    const auto x = rows_like_a_models(1, kDim, 2);
+    for (uint32_t token = 0; token < kVocab; ++token)  // All far below minus the cap.
+        for (uint32_t i = 0; i < kDim; ++i)
+            floats.row(token)[i] = -(0.1f + 0.001f * static_cast<float>(token % 97)) * x[i];
+    Head capped(floats.weight, *table, 2, 1.0f), plain(floats.weight, *table, 2);
+    capped.warm_up();
+    plain.warm_up();
+    const auto num_hidden = [&](Head& head) {
+        const std::vector<float> logits = head.screened(x, 1);
+        return std::count(logits.begin(), logits.end(), kForbidden);
+    };
+    CHECK(num_hidden(capped) == 0);
+    CHECK(num_hidden(plain) > 0);
+}
+
+TEST_CASE("HeadScreen: a step that fails leaves it sound", "[backend][quick]") {
+    const KernelTable* table = screening_table();
+    if (table == nullptr) return testing::report_skip("hardware: no kernels but the plain ones");
+    const FloatHead floats(4200, 128, 4);
+    for (const uint32_t failing : {0u, 7u, 14u, 15u, 16u, 17u, 40u, 79u, 80u}) {
+        CAPTURE(failing);
+        Head head(floats.weight, *table, 2);
+        head.warm_up(failing);
+        for (uint32_t seed = 0; seed < 4; ++seed) {
+            const auto x = rows_like_a_models(1, 128, seed);
+            const std::vector<float> logits = head.screened(x, 1);
+            check_best(head.whole(x), logits, 4200, 1);
+            CHECK(std::count(logits.begin(), logits.end(), kForbidden) > 2100);
+        }
+    }
+}
+
+TEST_CASE("HeadScreen: an error that is infinite is not lost where x vanishes",
+          "[backend][quick]") {
+    const KernelTable* table = screening_table();
+    if (table == nullptr) return testing::report_skip("hardware: no kernels but the plain ones");
+    FloatHead floats(4200, 128, 4);
+    floats.row(10)[64] = std::nanf("");
+    Head head(floats.weight, *table, 2);
+    head.warm_up();
+    CHECK(std::isnan(head.screened(std::vector<float>(128), 1)[10]));
+}
+
+TEST_CASE("HeadScreen: a rest ends when fewer tokens are wanted", "[backend][quick]") {
+    const KernelTable* table = screening_table();
+    if (table == nullptr) return testing::report_skip("hardware: no kernels but the plain ones");
+    const FloatHead floats(4200, 128, 4);
+    Head head(floats.weight, *table, 1, 0, 1000);
+    head.warm_up();
+    const std::vector<float> zeros(128);
+    for (uint32_t step = 0; step < 100; ++step) {
+        head.screen().begin_step(20, 1);
+        if (head.screen().mode() == HeadScreen::Mode::off) break;
+        head.screened(zeros, 20);
+    }
+    CHECK(head.screen().mode() == HeadScreen::Mode::off);
+    head.screen().begin_step(1, 1);
+    CHECK(head.screen().mode() == HeadScreen::Mode::screen);
 }
 
 TEST_CASE("HeadScreen: rests when most tokens stay, and tries again", "[backend][quick]") {

@@ -282,12 +282,13 @@ uint64_t cpu_kv_block_bytes(const ModelSpec& spec, KvType type) {
     return cpu::KvPool::block_bytes(spec, type);
 }
 
-uint64_t cpu_head_screen_bytes(const Model& model) {
+uint64_t cpu_head_screen_bytes(const Model& model, const BackendOptions& options) {
     const auto kernels = cpu::select_kernels();
-    const WeightMatrix& head = model.weights().head;
-    return kernels.ok() && head && cpu::HeadScreen::is_useful(head, **kernels)
-               ? cpu::HeadScreen::copy_bytes(head)
-               : 0;
+    const Weights& weights = model.weights();
+    if (options.exact || !kernels.ok() ||
+        !cpu::screens_head(model.spec(), weights, **kernels, options))
+        return 0;
+    return cpu::HeadScreen::copy_bytes(weights.head);
 }
 
 bool cpu_kernels_are_reference() {

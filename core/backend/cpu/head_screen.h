@@ -111,7 +111,10 @@ class HeadScreen {
     /// computed: at most errors_[token] * factor + addend.
     struct Bound {
         float factor = 0, addend = 0;
-        [[nodiscard]] bool is_known() const { return factor < 1e30f && addend < 1e30f; }
+        /// Neither overflows, nor vanishes before an error that is infinite.
+        [[nodiscard]] bool is_known() const {
+            return factor > 1e-20f && factor < 1e30f && addend < 1e30f;
+        }
     };
     /// What one lane has for itself.
     struct LaneMemory {
@@ -159,7 +162,9 @@ class HeadScreen {
     uint32_t next_row_ = 0;    ///< To be copied.
     float column_weight_ = 1;  ///< Errors in the large columns count so many times.
     float largest_norm_ = 0;
+    bool has_order_ = false;
     uint32_t rest_ = 0, num_resting_ = 0, num_recent_ = 0;
+    uint32_t tried_best_ = 0;  ///< num_best of the recent steps and of the rest.
     uint64_t num_computed_ = 0, num_screened_ = 0, recent_computed_ = 0;
 };
 

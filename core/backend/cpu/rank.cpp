@@ -65,15 +65,14 @@ uint32_t max_split_in_features(const ModelShard& shard, const KernelTable& kerne
     return max;
 }
 
-/// A model that is not split, whose logits are products of its head with nothing added.
-bool screens_head(const ModelShard& shard, const KernelTable& kernels,
-                  const BackendOptions& options) {
-    return options.screen_head && options.num_ranks == 1 && shard.spec.part.is_last &&
-           shard.spec.logit_scale > 0 && !shard.weights.head_bias &&
-           HeadScreen::is_useful(shard.weights.head, kernels);
-}
-
 }  // namespace
+
+bool screens_head(const ModelSpec& spec, const Weights& weights, const KernelTable& kernels,
+                  const BackendOptions& options) {
+    return options.screen_head && options.num_ranks == 1 && spec.part.is_last &&
+           spec.logit_scale > 0 && !weights.head_bias &&
+           HeadScreen::is_useful(weights.head, kernels);
+}
 
 Rank::Rank(ModelShard its_shard, ForwardMemory its_memory, uint32_t num_lanes)
     : shard(std::move(its_shard)), memory(std::move(its_memory)), barrier(num_lanes) {}
@@ -85,7 +84,7 @@ Result<std::unique_ptr<Rank>> Rank::create(ModelShard shard, uint32_t num_lanes,
     HOKKU_TRY(StepBuffers buffers, StepBuffers::create(spec, num_lanes, options.max_step_tokens,
                                                        options.max_step_logits));
     HOKKU_TRY(KvPool kv, KvPool::create(spec, options.kv_type, options.num_kv_blocks));
-    const bool screens = screens_head(shard, kernels, options);
+    const bool screens = screens_head(spec, shard.weights, kernels, options);
     const uint32_t max_fine_in = screens ? HeadScreen::row_values(spec.dim) : spec.dim;
     HOKKU_TRY(MatmulScratch matmul,
               MatmulScratch::create(
@@ -101,8 +100,10 @@ Result<std::unique_ptr<Rank>> Rank::create(ModelShard shard, uint32_t num_lanes,
     auto rank = std::make_unique<Rank>(std::move(shard), std::move(memory), num_lanes);
     if (screens) {
         HOKKU_TRY(rank->memory.screen,
-                  HeadScreen::create(rank->shard.weights.head, kernels,
-                                     {.num_lanes = num_lanes, .softcap = spec.final_softcap}));
+                  HeadScreen::create(
+                      rank->shard.weights.head, kernels,
+                      {.num_lanes = num_lanes,
+                       .softcap = rank->shard.spec.final_softcap / rank->shard.spec.logit_scale}));
     }
     return rank;
 }

@@ -14,6 +14,11 @@
 
 namespace hokku::cpu {
 
+/// Whether a model is not split and its logits are products of its head with nothing added, of a
+/// type for which a screen may pay.
+bool screens_head(const ModelSpec& spec, const Weights& weights, const KernelTable& kernels,
+                  const BackendOptions& options);
+
 struct Rank {
     Rank(ModelShard its_shard, ForwardMemory its_memory, uint32_t num_lanes);
 

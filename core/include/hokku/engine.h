@@ -46,10 +46,9 @@ struct LoadOptions {
     /// none.
     std::optional<uint32_t> gpu_layers = std::nullopt;
     /// On the CPU: a copy of the output head in four bits finds the tokens that could be drawn, and
-    /// only their logits are computed, to the same bits. Text is the same, sooner where a large
-    /// vocabulary meets a small model and greedy or top-k sampling without constraints; it takes
-    /// some 0.6 bytes for each weight of the head. The copy is made while the first text is
-    /// written.
+    /// only their logits are computed, to the same bits. Text is the same, sooner where a small
+    /// model has many tokens and draws greedily (temperature 0); it takes 0.6 to 0.8 of the head's
+    /// size. The copy is made while the first text is written.
     bool screen_head = false;
     bool exact = false;       ///< Scalar float32 reference instead of the fast kernels.
     bool use_mapping = true;  ///< false reads the file into memory.
