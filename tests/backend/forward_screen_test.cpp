@@ -101,9 +101,9 @@ void check_steps(const SyntheticShape& shape) {
     if (!both.screens()) return report_skip("hardware: no kernels but the plain ones");
     std::mt19937 random(shape.seed);
     uint32_t num_screened = 0;
-    for (uint32_t i = 0; i < 240; ++i) {
-        if (i % 200 == 0) both.forget();
-        std::vector<int32_t> tokens(i < 150 ? 1 : 1 + i % kMostSequences);
+    for (uint32_t i = 0; i < 170; ++i) {
+        if (i % 150 == 0) both.forget();
+        std::vector<int32_t> tokens(i < 120 ? 1 : 1 + i % kMostSequences);
         for (int32_t& token : tokens) token = static_cast<int32_t>(random() % both.num_vocab());
         num_screened += both.step(tokens, i % 5 == 0 ? 3 : 1) ? 1u : 0u;
     }

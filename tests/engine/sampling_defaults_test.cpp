@@ -2,6 +2,7 @@
 #include "engine/sampling_defaults.h"
 
 #include <limits>
+#include <string>
 
 #include "hokku/engine.h"
 #include "support/catch.h"
@@ -36,9 +37,10 @@ TEST_CASE("ModelInfo: has the makers' sampling values, as far as they make sense
 TEST_CASE("ModelInfo: has the values of the model card of small models whose files have none",
           "[engine][quick]") {
     const testing::ScratchFolder folder;
-    const auto path = folder / "small.gguf";
     const auto engine = Engine::create().value();
+    int num_files = 0;  // Each time another: Windows writes over no file that is mapped.
     const auto defaults_of = [&](testing::GgufWriter& file) {
+        const auto path = folder / (std::to_string(num_files++) + ".gguf");
         file.write(path);
         return engine->load({.path = path}).value().sampling_defaults;
     };
