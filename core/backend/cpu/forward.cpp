@@ -350,20 +350,11 @@ void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
 
 /// Follows the products of gate and up without a barrier and ends with one.
 void Forward::activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden) {
-    const auto activate_part = [&](size_t begin, size_t end) {
-        activate(spec, buffers_.gate + begin, spec.gated ? buffers_.up + begin : nullptr,
-                 end - begin);
-    };
-    if (num_rows_ == num_vector_rows_) {
-        // Each lane goes on with the values that it has computed itself.
-        const Lane::Range own = vector_share(lane_, static_cast<uint32_t>(hidden));
-        for (size_t row = 0; row < num_rows; ++row)
-            activate_part(row * hidden + own.begin, row * hidden + own.end);
-    } else {
-        lane_.barrier();
-        const size_t total = num_rows * hidden;
-        activate_part(total * lane_.index / lane_.count, total * (lane_.index + 1) / lane_.count);
-    }
+    lane_.barrier();
+    const size_t total = num_rows * hidden;
+    const size_t begin = total * lane_.index / lane_.count;
+    const size_t end = total * (lane_.index + 1) / lane_.count;
+    activate(spec, buffers_.gate + begin, spec.gated ? buffers_.up + begin : nullptr, end - begin);
     lane_.barrier();
 }
 

@@ -327,6 +327,7 @@ void HeadScreen::estimate(const Lane& lane, MatmulScratch& scratch, const Matmul
     const MatmulTarget target{&copy_, nullptr, logits.out, logits.out_stride};
     matmul(lane, kernels_, scratch, {own.x, copy_.cols, x.num_rows, x.num_rows}, {&target, 1},
            Precision::fine);
+    lane.barrier();
     const Lane::Range share = vector_share(lane, head_.rows);
     const uint32_t first = first_group(share, lane.index);
     const uint32_t end = lane.index + 1 == lane.count

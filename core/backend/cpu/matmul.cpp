@@ -65,8 +65,7 @@ size_t MatmulScratch::bytes() const {
 }
 
 Result<MatmulScratch> MatmulScratch::create(const MatmulLimits& limits) {
-    auto state = std::make_unique<State>();
-    state->limits = limits;
+    auto state = std::make_unique<State>(limits);
     BufferLayout sizes;
     state->lay_out(sizes);
     state->buffer = AlignedBuffer(sizes.used_bytes());
@@ -128,7 +127,7 @@ void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch
         if (begin < end) multiply_floats(product.rows(begin, end), target);
     }
     for (uint32_t first = 0; first < num_vectors; first += kMaxGemvVectors)
-        multiply_vectors(product.rows(first, std::min(first + kMaxGemvVectors, num_vectors)),
+        multiply_vectors(product.rows(first, std::min(first + kMaxGemvVectors, num_vectors)), state,
                          targets);
     if (has_gemm && num_vectors < num_rows)
         multiply_matrices(product.rows(num_vectors, num_rows), state, targets);

@@ -68,8 +68,8 @@ enum class Precision {
              ///< which waits for the weights, hardly more.
 };
 
-/// Without rows but vector rows: the outputs of a target of `num_weights` rows that this lane
-/// computes. It may go on with them without a barrier.
+/// The outputs of a target of `num_weights` rows that this lane computes or, in vector products,
+/// begins with: lanes that are done go on with what others have left.
 Lane::Range vector_share(const Lane& lane, uint32_t num_weights);
 
 /// All lanes call it with equal arguments. x and what it points to must be complete before the

@@ -67,20 +67,33 @@ static constexpr size_t gemv_part_bytes(size_t n) {
 /// Vectors of one call: the weights are read once for all of them.
 inline constexpr uint32_t kMaxGemvVectors = 8;
 
+/// Rows far apart that a GEMV reads at the same time: linear streams for the prefetcher.
+inline constexpr uint32_t kGemvStreams = 4;
+
 struct GemvCall {
-    const uint8_t* weights = nullptr;       ///< First row.
+    const uint8_t* weights = nullptr;       ///< First row of the first stream.
     size_t row_stride = 0;                  ///< Bytes from one row to the next.
-    uint32_t num_rows = 0;                  ///< Weight rows of this call.
+    uint32_t num_rows = 0;                  ///< Weight rows of each stream, one after another.
+    uint32_t num_streams = 1;               ///< 1 or kGemvStreams
+    size_t stream_rows = 0;                 ///< Weight rows from one stream to the next.
     size_t n = 0;                           ///< Values per row.
     uint32_t num_vectors = 1;               ///< 1..kMaxGemvVectors
     const GemvVector* vectors = nullptr;    ///< [num_vectors]
     const GemvVector* residuals = nullptr;  ///< Null, or what quantising left, quantised too.
     const float* x = nullptr;               ///< The vectors themselves (layout floats).
     size_t x_stride = 0;
-    float* out = nullptr;  ///< out[vector * out_stride + row]
+    float* out = nullptr;  ///< out[vector * out_stride + stream * stream_rows + row]
     size_t out_stride = 0;
     bool reads_ahead = false;  ///< Asks for weights before it needs them: MatmulKernels.
 };
+
+/// Calls run(row) for all weight rows of a call, `row` counted from the first one: for kernels that
+/// read one row at a time.
+template <class Run>
+static void for_each_row(const GemvCall& call, Run run) {
+    for (size_t stream = 0; stream < call.num_streams; ++stream)
+        for (size_t row = 0; row < call.num_rows; ++row) run(stream * call.stream_rows + row);
+}
 
 /// What comes out for a vector does not depend on the others of its call.
 struct GemvKernel {

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/matmul.h"
 #include "backend/cpu/matmul_kernels.h"
+#include "backend/cpu/work_shares.h"
 #include "base/aligned_buffer.h"
 
 namespace hokku::cpu {
@@ -21,10 +22,16 @@ struct LaneScratch {
     uint8_t* row_copy = nullptr;    ///< One weight row in blocks and kRowOverread bytes.
     GemvVector vectors[kMaxGemvVectors], residuals[kMaxGemvVectors];
     GemmPanel panel;
-    uint64_t num_gemms = 0;  ///< Begun by this lane.
+    uint64_t num_gemms = 0;   ///< Begun by this lane.
+    uint32_t num_shared = 0;  ///< Jobs of WorkShares begun by this lane.
 };
 
+/// Targets of one job of WorkShares, at most.
+inline constexpr uint32_t kMaxTargets = 8;
+
 struct MatmulScratch::State {
+    explicit State(const MatmulLimits& its_limits) : limits(its_limits) {}
+
     MatmulLimits limits;
     AlignedBuffer buffer;
     LaneScratch* lanes = nullptr;  ///< [num_lanes]
@@ -33,6 +40,8 @@ struct MatmulScratch::State {
     /// Next group of weight rows to hand out. Successive products use them in turn: a lane that
     /// passes the barrier of product k + 1 knows that no lane takes from k any more.
     std::atomic<uint32_t> next_group[2] = {0, 0};
+
+    WorkShares shares{limits.num_lanes};  ///< The rows of vector products.
 
     void lay_out(BufferLayout& layout);
 };
@@ -78,9 +87,10 @@ void add_bias(const Product& product, const MatmulTarget& target, uint32_t begin
 /// This lane's weight rows, dequantised exactly; any type, any number of rows.
 void multiply_floats(const Product& product, const MatmulTarget& target);
 
-/// A few rows of x, for the targets whose types have a GEMV kernel: this lane's weight rows in
-/// place.
-void multiply_vectors(const Product& product, std::span<const MatmulTarget> targets);
+/// A few rows of x, for the targets whose types have a GEMV kernel: weights in place. All lanes
+/// together.
+void multiply_vectors(const Product& product, MatmulScratch::State& state,
+                      std::span<const MatmulTarget> targets);
 
 /// Many rows of x, for the targets whose types have a GEMM kernel. All lanes together.
 void multiply_matrices(const Product& product, MatmulScratch::State& state,

@@ -54,11 +54,11 @@ float float_row(const GemvCall& call, const float* x, const uint8_t* p) {
 
 template <class Load>
 void float_gemv(const GemvCall& call) {
-    for (uint32_t row = 0; row < call.num_rows; ++row) {
+    for_each_row(call, [&](size_t row) {
         for (uint32_t vector = 0; vector < call.num_vectors; ++vector)
             call.out[vector * call.out_stride + row] = float_row<Load>(
                 call, call.x + vector * call.x_stride, call.weights + row * call.row_stride);
-    }
+    });
 }
 
 template <class Load>

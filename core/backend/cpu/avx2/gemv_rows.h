@@ -9,7 +9,7 @@
 namespace hokku::cpu {
 namespace {
 
-constexpr uint32_t kStreams = 4;
+constexpr uint32_t kStreams = kGemvStreams;
 constexpr size_t kBytesAhead = 2048;  ///< As in avx512/gemv.cpp.
 
 /// Dot products of kCount rows that lie stream_bytes apart with kVectors vectors.
@@ -44,26 +44,25 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
 
 /// Row `row` of each stream with vectors from `vector` on.
 template <class Step, bool kHasResidual, uint32_t kVectors>
-void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t stream_rows) {
+void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row) {
     run_rows<Step, kHasResidual, kVectors, kStreams>(
-        call, vector, call.weights + row * call.row_stride, stream_rows * call.row_stride,
-        call.out + vector * call.out_stride + row, stream_rows);
+        call, vector, call.weights + row * call.row_stride, call.stream_rows * call.row_stride,
+        call.out + vector * call.out_stride + row, call.stream_rows);
 }
 
 template <class Step, bool kHasResidual, uint32_t kMaxVectors>
 void gemv_rows(const GemvCall& call) {
-    const uint32_t stream_rows = call.num_rows / kStreams;
-    for (uint32_t row = 0; row < stream_rows; ++row) {
+    for (uint32_t row = 0; row < call.num_rows; ++row) {
         uint32_t vector = 0;
+        if (call.num_streams == 1) {
+            for (; vector < call.num_vectors; ++vector)
+                run_rows<Step, kHasResidual, 1, 1>(call, vector,
+                                                   call.weights + row * call.row_stride, 0,
+                                                   call.out + vector * call.out_stride + row, 1);
+        }
         for (; vector + kMaxVectors <= call.num_vectors; vector += kMaxVectors)
-            gemv_streams<Step, kHasResidual, kMaxVectors>(call, vector, row, stream_rows);
-        if (vector < call.num_vectors)
-            gemv_streams<Step, kHasResidual, 1>(call, vector, row, stream_rows);
-    }
-    for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
-        for (uint32_t vector = 0; vector < call.num_vectors; ++vector)
-            run_rows<Step, kHasResidual, 1, 1>(call, vector, call.weights + row * call.row_stride,
-                                               0, call.out + vector * call.out_stride + row, 1);
+            gemv_streams<Step, kHasResidual, kMaxVectors>(call, vector, row);
+        if (vector < call.num_vectors) gemv_streams<Step, kHasResidual, 1>(call, vector, row);
     }
 }
 

@@ -11,7 +11,7 @@ namespace hokku::cpu {
 
 namespace {
 
-constexpr uint32_t kStreams = 4;
+constexpr uint32_t kStreams = kGemvStreams;
 /// Several vectors keep the core so busy that its own reads ahead do not suffice: without asking
 /// ahead a step with four takes half as long again (Zen 5, 2026-11; 1 to 4 KiB are alike). For one
 /// it depends on the processor (GemvCall::reads_ahead). Single rows, at the end of a stream or
@@ -134,26 +134,26 @@ HOKKU_INLINE void store_dots(const __m512 (&sums)[kVectors][kCount], float* out,
 
 /// Row `row` of each stream with vectors from `vector` on.
 template <class Type, bool kFine, uint32_t kVectors>
-void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row, uint32_t stream_rows) {
+void gemv_streams(const GemvCall& call, uint32_t vector, uint32_t row) {
     // The sums of two streams and four vectors fit in registers besides the rest.
     constexpr uint32_t kCount = kVectors > 2 ? 2 : kStreams;
-    const size_t stream_bytes = stream_rows * call.row_stride;
+    const size_t stream_bytes = call.stream_rows * call.row_stride;
     const uint8_t* weights = call.weights + row * call.row_stride;
     for (uint32_t first = 0; first < kStreams; first += kCount) {
         __m512 sums[kVectors][kCount];
         run_rows<Type, kFine>(call, vector, weights + first * stream_bytes, stream_bytes, sums);
-        store_dots(sums, call.out + vector * call.out_stride + row + first * stream_rows,
-                   call.out_stride, stream_rows);
+        store_dots(sums, call.out + vector * call.out_stride + row + first * call.stream_rows,
+                   call.out_stride, call.stream_rows);
     }
 }
 
 /// A pair of rows of each stream; rows that follow each other.
 template <class Type, bool kFine>
-void gemv_pairs(const GemvCall& call, uint32_t row, uint32_t stream_rows) {
+void gemv_pairs(const GemvCall& call, uint32_t row) {
     __m512 sums[2][kStreams];
     run_row_pairs<Type, kFine>(call, call.weights + row * call.row_stride,
-                               stream_rows * call.row_stride, sums);
-    store_dots(sums, call.out + row, 1, stream_rows);
+                               call.stream_rows * call.row_stride, sums);
+    store_dots(sums, call.out + row, 1, call.stream_rows);
 }
 
 /// Whether rows of a type lie so that two make whole steps, and vectors are prepared for that.
@@ -164,25 +164,28 @@ bool is_run_in_pairs(const GemvCall& call) {
 }
 
 template <class Type, bool kFine>
-void gemv_rows(const GemvCall& call) {
-    const uint32_t stream_rows = call.num_rows / kStreams;
+void gemv_all_streams(const GemvCall& call) {
     uint32_t row = 0;
     if constexpr (Type::kLayout == VectorLayout::halves) {
         if (is_run_in_pairs<Type>(call)) {
-            for (; row + 2 <= stream_rows; row += 2)
-                gemv_pairs<Type, kFine>(call, row, stream_rows);
+            for (; row + 2 <= call.num_rows; row += 2) gemv_pairs<Type, kFine>(call, row);
         }
     }
-    for (; row < stream_rows; ++row) {
+    for (; row < call.num_rows; ++row) {
         // For all vectors at once the registers do not suffice; the row stays in the L1 cache.
         uint32_t vector = 0;
         for (; vector + 4 <= call.num_vectors; vector += 4)
-            gemv_streams<Type, kFine, 4>(call, vector, row, stream_rows);
+            gemv_streams<Type, kFine, 4>(call, vector, row);
         for (; vector + 2 <= call.num_vectors; vector += 2)
-            gemv_streams<Type, kFine, 2>(call, vector, row, stream_rows);
-        if (vector < call.num_vectors) gemv_streams<Type, kFine, 1>(call, vector, row, stream_rows);
+            gemv_streams<Type, kFine, 2>(call, vector, row);
+        if (vector < call.num_vectors) gemv_streams<Type, kFine, 1>(call, vector, row);
     }
-    for (row = stream_rows * kStreams; row < call.num_rows; ++row) {
+}
+
+template <class Type, bool kFine>
+void gemv_rows(const GemvCall& call) {
+    if (call.num_streams == kStreams) return gemv_all_streams<Type, kFine>(call);
+    for (uint32_t row = 0; row < call.num_rows; ++row) {
         for (uint32_t vector = 0; vector < call.num_vectors; ++vector) {
             __m512 sums[1][1];
             run_rows<Type, kFine>(call, vector, call.weights + row * call.row_stride, 0, sums);
@@ -253,11 +256,11 @@ float float_row(const GemvCall& call, const float* x, const uint8_t* row) {
 
 template <class Load>
 void float_gemv(const GemvCall& call) {
-    for (uint32_t row = 0; row < call.num_rows; ++row) {
+    for_each_row(call, [&](size_t row) {
         for (uint32_t vector = 0; vector < call.num_vectors; ++vector)
             call.out[vector * call.out_stride + row] = float_row<Load>(
                 call, call.x + vector * call.x_stride, call.weights + row * call.row_stride);
-    }
+    });
 }
 
 template <class Load>

@@ -15,7 +15,7 @@ namespace hokku::cpu {
 
 namespace {
 
-constexpr uint32_t kStreams = 4;
+constexpr uint32_t kStreams = kGemvStreams;
 /// As in gemv.cpp.
 constexpr size_t kBytesAhead = 2048;
 
@@ -121,29 +121,29 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uin
 
 /// Row `row` of each stream.
 template <class Type, bool kFine, size_t kMaxVectors>
-void gemv_streams(const GemvCall& call, uint32_t num_vectors, uint32_t row, uint32_t stream_rows) {
+void gemv_streams(const GemvCall& call, uint32_t num_vectors, uint32_t row) {
     __m512 sums[kMaxVectors][kStreams];
     run_rows<Type, kFine, kStreams>(call, num_vectors, call.weights + row * call.row_stride,
-                                    stream_rows * call.row_stride, sums);
+                                    call.stream_rows * call.row_stride, sums);
     for (uint32_t i = 0; i < num_vectors; ++i) {
         alignas(16) float dots[kStreams];
         _mm_store_ps(dots, sum4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]));
         float* out = call.out + i * call.out_stride + row;
-        for (uint32_t s = 0; s < kStreams; ++s) out[s * stream_rows] = dots[s];
+        for (uint32_t s = 0; s < kStreams; ++s) out[s * call.stream_rows] = dots[s];
     }
 }
 
 template <class Type, bool kFine>
 void gemv_rows(const GemvCall& call) {
-    const uint32_t stream_rows = call.num_rows / kStreams;
-    for (uint32_t row = 0; row < stream_rows; ++row) {
+    const bool has_streams = call.num_streams == kStreams;
+    for (uint32_t row = 0; has_streams && row < call.num_rows; ++row) {
         if (call.num_vectors == 1) {  // The sums stay in registers.
-            gemv_streams<Type, kFine, 1>(call, 1, row, stream_rows);
+            gemv_streams<Type, kFine, 1>(call, 1, row);
         } else {
-            gemv_streams<Type, kFine, kMaxGemvVectors>(call, call.num_vectors, row, stream_rows);
+            gemv_streams<Type, kFine, kMaxGemvVectors>(call, call.num_vectors, row);
         }
     }
-    for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row) {
+    for (uint32_t row = 0; !has_streams && row < call.num_rows; ++row) {
         __m512 sums[kMaxGemvVectors][kStreams];
         run_rows<Type, kFine, 1>(call, call.num_vectors, call.weights + row * call.row_stride, 0,
                                  sums);

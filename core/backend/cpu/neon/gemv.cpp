@@ -12,7 +12,7 @@ namespace hokku::cpu {
 
 namespace {
 
-constexpr uint32_t kStreams = 4;
+constexpr uint32_t kStreams = kGemvStreams;
 
 HOKKU_INLINE float32x4_t dot_16(int8x16_t weights, const int8_t* codes) {
     return vcvtq_f32_s32(vdotq_s32(vdupq_n_s32(0), weights, vld1q_s8(codes)));
@@ -149,13 +149,15 @@ void multiply_rows(const GemvCall& call, const RowSet& rows) {
 
 template <class Step>
 void gemv(const GemvCall& call) {
-    const uint32_t stream_rows = call.num_rows / kStreams;
-    for (uint32_t row = 0; row < stream_rows; ++row)
-        multiply_rows<Step, kStreams>(
-            call, {call.weights + row * call.row_stride, stream_rows * call.row_stride,
-                   call.out + row, stream_rows});
-    for (uint32_t row = stream_rows * kStreams; row < call.num_rows; ++row)
-        multiply_rows<Step, 1>(call, {call.weights + row * call.row_stride, 0, call.out + row, 1});
+    for (uint32_t row = 0; row < call.num_rows; ++row) {
+        const uint8_t* first = call.weights + row * call.row_stride;
+        if (call.num_streams == kStreams) {
+            multiply_rows<Step, kStreams>(call, {first, call.stream_rows * call.row_stride,
+                                                 call.out + row, call.stream_rows});
+        } else {
+            multiply_rows<Step, 1>(call, {first, 0, call.out + row, 1});
+        }
+    }
 }
 
 // --- Weights stored as floats: the vector stays float32 ------------------------------------------
@@ -206,11 +208,11 @@ float float_row(size_t n, const float* x, const uint8_t* p) {
 
 template <class Load>
 void float_gemv(const GemvCall& call) {
-    for (uint32_t row = 0; row < call.num_rows; ++row) {
+    for_each_row(call, [&](size_t row) {
         for (uint32_t vector = 0; vector < call.num_vectors; ++vector)
             call.out[vector * call.out_stride + row] = float_row<Load>(
                 call.n, call.x + vector * call.x_stride, call.weights + row * call.row_stride);
-    }
+    });
 }
 
 }  // namespace
