@@ -12,8 +12,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/aligned_pages_posix.h"
 #include "base/mapped_file.h"
+#include "base/page_hints.h"
 #include "base/path_text.h"
+#include "base/zeroed_pages.h"
 
 namespace hokku {
 
@@ -61,6 +64,18 @@ struct FileHandle {
     int release() { return std::exchange(number, -1); }
 };
 
+/// At a multiple of a huge page, which not every file system sees to.
+void* map_file(int file, size_t size) {
+    // Private, because some FUSE mounts refuse shared mappings; the pages are shared anyway.
+    constexpr int kFlags = MAP_PRIVATE;
+    if (std::byte* place = size < kHugePageBytes ? nullptr : map_aligned_pages(size, PROT_NONE)) {
+        void* memory = mmap(place, size, PROT_READ, kFlags | MAP_FIXED, file, 0);
+        if (memory != MAP_FAILED) return memory;
+        munmap(place, size);
+    }
+    return mmap(nullptr, size, PROT_READ, kFlags, file, 0);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::filesystem::path& path,
@@ -83,10 +98,10 @@ Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
     std::unique_ptr<MappedFile> opened(new MappedFile());
     opened->path_ = path;
     if (use_mapping) {
-        // Private, because some FUSE mounts refuse shared mappings; the pages are shared anyway.
-        void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number, 0);
+        void* memory = map_file(file.number, size);
         if (memory != MAP_FAILED) {
             opened->bytes_ = {static_cast<const std::byte*>(memory), size};
+            prefer_huge_pages(opened->bytes_);
             opened->guard_ = ReadFaultGuard::watch(opened->bytes_);
             opened->is_mapped_ = opened->guard_.has_value();
             if (opened->is_mapped_) return opened;

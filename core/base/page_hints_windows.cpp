@@ -3,8 +3,16 @@
 
 namespace hokku {
 
+void prefer_huge_pages(std::span<const std::byte> /*mapped*/) {}  // files have none here
+
 bool populate_pages(std::span<const std::byte> mapped) {
     return mapped.empty();  // PrefetchVirtualMemory only begins to read
 }
+
+bool collapse_pages(std::span<const std::byte> /*mapped*/) {
+    return false;
+}
+
+void drop_written_pages(const std::filesystem::path& /*path*/) {}
 
 }  // namespace hokku

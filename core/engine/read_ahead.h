@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,10 @@
 
 namespace hokku {
 
-/// Threads: wait_for() from any; the rest on the one that made it. The end stops the reading.
+/// Afterwards, when somebody has needed all of it, pages that lay in memory in small ones are moved
+/// to huge ones, where the system does that, slowly, as it is at the cost of who computes.
+///
+/// Threads: wait_for() from any; the rest on the one that made it. The end stops it.
 /// Cost   : reads each page once; nothing is kept.
 class ReadAhead {
   public:
@@ -30,6 +34,7 @@ class ReadAhead {
     /// Waits until the first `bytes` of all parts are there; allocates nothing.
     void wait_for(uint64_t bytes) {
         if (num_read_.load(std::memory_order_acquire) < bytes) wait_longer(bytes);
+        if (bytes >= total_bytes_ && !is_used_.load(std::memory_order_relaxed)) note_use();
     }
 
     /// Waits until no more than `left` bytes are still to come, and reports how far that is as a
@@ -40,6 +45,9 @@ class ReadAhead {
   private:
     void wait_longer(uint64_t bytes);
     void read_piece();
+    void note_use();
+    void collapse();
+    bool is_stopped_within(std::chrono::nanoseconds pause);
     template <class Visit>
     void for_each_span(uint64_t begin, uint64_t end, Visit visit) const;
 
@@ -47,10 +55,12 @@ class ReadAhead {
     uint64_t total_bytes_ = 0;
     std::atomic<uint64_t> num_read_{0};  ///< Bytes of all parts.
     std::atomic<bool> is_stopped_{false};
-    std::mutex mutex_;  ///< For who waits; where there is no thread, for who reads.
+    std::atomic<bool> is_used_{false};  ///< Somebody has waited for all.
+    std::mutex mutex_;                  ///< For who waits; where there is no thread, for who reads.
     std::condition_variable has_more_;
-    unsigned sum_ = 0;    ///< Keeps the reads from being optimised away.
-    std::thread thread_;  ///< Last: it uses all of the above.
+    std::condition_variable wake_;  ///< Of the thread, when all is read.
+    unsigned sum_ = 0;              ///< Keeps the reads from being optimised away.
+    std::thread thread_;            ///< Last: it uses all of the above.
 };
 
 }  // namespace hokku

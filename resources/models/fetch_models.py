@@ -6,9 +6,11 @@ grows as NAME.part, piece by piece, and gets its name only when its own SHA-256 
 interrupted download goes on where it stopped and a file with the final name is a good file.
 """
 import argparse
+import contextlib
 import fcntl
 import hashlib
 import json
+import mmap
 import os
 import pathlib
 import shutil
@@ -40,11 +42,24 @@ def cache_folder():
     return pathlib.Path(cache) / "hokku" / "models"
 
 
+def settle(path):
+    """Waits until the disk has a file that was just written, and drops its pages from memory: they
+    are small, as it came in pieces, and when it is read anew they may be huge."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def sha256_of(path):
     digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            with contextlib.suppress(OSError):  # a system without huge pages
+                view.madvise(mmap.MADV_HUGEPAGE)
+        with memoryview(view) as whole:
+            for begin in range(0, len(whole), BLOCK):
+                digest.update(whole[begin:begin + BLOCK])
     return digest.hexdigest()
 
 
@@ -103,6 +118,7 @@ def take_copy(path, part, other):
     except OSError:
         check_space(part.parent, other.stat().st_size)
         shutil.copyfile(other, part)
+        settle(part)
     os.replace(part, path)
 
 
@@ -136,6 +152,7 @@ def fetch(name, model, folder, other_folder):
             say(f"==> Fetching {model['title']} ({model['bytes'] / 1e6:.0f} MB): "
                 f"piece {index + 1} of {len(pieces)}")
             append_piece(pieces[index], part, folder)
+        settle(part)
         found = sha256_of(part)
         if found != model["sha256"]:
             part.unlink()

@@ -34,6 +34,7 @@ const std::map<std::string, std::string> kPublicHeaders = {
     {"paths.h", "base"},
     {"file_lock.h", "base"},
     {"replace_file.h", "base"},
+    {"settle_file.h", "base"},
     {"sampling.h", "text"},  // plain data
     {"constraint.h", "constraint"},
     {"llama_sampling.h", "sampling"},

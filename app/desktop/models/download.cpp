@@ -9,6 +9,7 @@
 #include <QThread>
 #include <filesystem>
 
+#include "hokku/settle_file.h"
 #include "settings/sync_to_disk.h"
 
 namespace hokku::desktop {
@@ -243,6 +244,8 @@ void Download::complete() {
             true);
     // Large files take seconds: away from the UI thread.
     m_hashing.reset(QThread::create([this, path = part(), wanted = m_request.sha256.toLower()] {
+        const auto goesOn = [] { return !QThread::currentThread()->isInterruptionRequested(); };
+        settle_written_file(toPath(path), goesOn);
         bool isRight = wanted.isEmpty();
         QFile file(path);
         if (!isRight && file.open(QIODevice::ReadOnly)) {
