@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/cpu/numa_topology.h"
 #include "base/path_text.h"
 #include "base/try.h"
 
@@ -77,7 +78,7 @@ ArrivingWeights::ArrivingWeights(std::shared_ptr<const GgufFile> file, uint32_t 
 ArrivingWeights::ArrivingWeights(std::shared_ptr<const GgufFile> file, WeightOrder order)
     : file_(std::move(file)),
       layer_ends_(std::move(order.layer_ends)),
-      pages_(std::move(order.parts)) {}
+      pages_(std::move(order.parts), cpu::numa_node_ids(cpu::numa_nodes())) {}
 
 Result<void> ArrivingWeights::wait_for_most(const LoadControl& control, double from, double to) {
     return finish(control, from, to, kBytesOfFirstStep);

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/numa.h"
 #include "base/page_hints.h"
 #include "base/round_up.h"
 #include "base/try.h"
@@ -30,10 +31,12 @@ size_t bytes_to_huge_page(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-ReadAhead::ReadAhead(std::vector<std::span<const std::byte>> parts) : parts_(std::move(parts)) {
+ReadAhead::ReadAhead(std::vector<std::span<const std::byte>> parts, std::vector<uint32_t> nodes)
+    : parts_(std::move(parts)) {
     for (const auto part : parts_) total_bytes_ += part.size();
     try {
-        thread_ = std::thread([this] {
+        thread_ = std::thread([this, nodes = std::move(nodes)] {
+            const InterleavedPages placing(nodes);
             while (!is_stopped_ && num_read_ < total_bytes_) {
                 read_piece();
                 { const std::lock_guard lock(mutex_); }  // who has seen less waits by now

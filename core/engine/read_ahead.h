@@ -25,8 +25,10 @@ namespace hokku {
 /// Cost   : reads each page once; nothing is kept.
 class ReadAhead {
   public:
-    /// The parts, which must outlive it, are read in their order.
-    explicit ReadAhead(std::vector<std::span<const std::byte>> parts);
+    /// The parts, which must outlive it, are read in their order, into memory of these NUMA nodes
+    /// in turn; of any without them.
+    explicit ReadAhead(std::vector<std::span<const std::byte>> parts,
+                       std::vector<uint32_t> nodes = {});
     ~ReadAhead();
     ReadAhead(const ReadAhead&) = delete;
     ReadAhead& operator=(const ReadAhead&) = delete;

@@ -43,7 +43,7 @@ bool has_huge_pages(const std::filesystem::path& path) {
 
 TEST_CASE("MappedFile: huge pages are asked for, from an address where they may begin",
           "[base][quick]") {
-    if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage"))
+    if (!testing::system_notes_advice())
         return testing::report_skip("hardware: this system has no huge pages");
     const testing::ScratchFolder folder;
     write_in_pieces(folder / "model");

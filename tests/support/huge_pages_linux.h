@@ -18,6 +18,8 @@
 namespace hokku::testing {
 
 inline constexpr size_t kHugeBytes = size_t{2} << 20;
+// Of mman-common.h; C libraries lag behind.
+inline constexpr int kMadviseHuge = 14, kMadvisePopulate = 22, kMadviseCollapse = 25;
 
 struct MappingFacts {
     size_t huge_bytes = 0;    ///< Of a file or shared memory, entered as huge pages.
@@ -62,7 +64,15 @@ inline bool brings_huge_pages(int file, size_t bytes, std::vector<int> advice) {
     return has_huge;
 }
 
-constexpr int kMadviseHuge = 14, kMadvisePopulate = 22, kMadviseCollapse = 25;  // mman-common.h
+/// Whether MADV_HUGEPAGE shows in the facts of a mapping: not with emulators of a processor.
+inline bool system_notes_advice() {
+    void* pages = mmap(nullptr, kHugeBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return false;
+    const bool is_noted =
+        madvise(pages, kHugeBytes, kMadviseHuge) == 0 && facts_of(pages).wants_huge;
+    munmap(pages, kHugeBytes);
+    return is_noted;
+}
 
 /// Shared memory written in small pieces, with a path: what can be collapsed on every kernel that
 /// collapses at all.

@@ -12,6 +12,7 @@
 
 #include "backend/check_step.h"
 #include "backend/cpu/kv_layout.h"
+#include "backend/cpu/numa_topology.h"
 #include "base/try.h"
 
 namespace hokku::cpu {
@@ -66,7 +67,9 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Model& model,
     const uint32_t num_ranks = options.num_ranks;
     const uint32_t num_threads =
         options.num_threads > 0 ? options.num_threads : default_num_threads();
-    auto team = std::make_unique<ThreadTeam>(num_ranks * std::max(num_threads / num_ranks, 1u));
+    const uint32_t num_wanted = num_ranks * std::max(num_threads / num_ranks, 1u);
+    LanePlaces places = place_lanes(numa_nodes(), num_wanted);
+    auto team = std::make_unique<ThreadTeam>(num_wanted, std::move(places.cpus));
     const uint32_t num_lanes = team->size() / num_ranks;
     if (num_lanes == 0)
         return Error{ErrorCode::device, fmt::format("the system gives {} threads", team->size()),
@@ -74,6 +77,9 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const Model& model,
     Ranks ranks;
     for (ModelShard& shard : shards) {
         HOKKU_TRY(auto rank, Rank::create(std::move(shard), num_lanes, *kernels, options));
+        const auto first_lane = static_cast<uint32_t>(ranks.size()) * num_lanes;
+        rank->numa_nodes = places.nodes_of(first_lane, num_lanes);
+        rank->memory.kv.place(rank->numa_nodes);
         ranks.push_back(std::move(rank));
     }
     AlignedBuffer all_logits;
@@ -222,6 +228,7 @@ Result<void> CpuBackend::grow_kv(uint32_t num_blocks) {
     std::vector<KvPool> pools;
     for (const auto& rank : ranks_) {
         HOKKU_TRY(KvPool pool, KvPool::create(rank->shard.spec, options_.kv_type, num_blocks));
+        pool.place(rank->numa_nodes);
         pools.push_back(std::move(pool));
     }
     // What LongRoPE takes does not change by this.

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "backend/cpu/kv_layout.h"
+#include "base/numa.h"
+#include "base/zeroed_pages.h"
 
 namespace hokku::cpu {
 
@@ -90,6 +92,12 @@ Result<KvPool> KvPool::create(const ModelSpec& spec, KvType type, uint32_t num_b
     BufferLayout first_block(pool.buffer_.data());
     lay_out(first_block);
     return pool;
+}
+
+void KvPool::place(std::span<const uint32_t> numa_nodes) {
+    // Smaller ones are part of memory that others use, too.
+    if (buffer_.size_bytes() >= kHugePageBytes)
+        static_cast<void>(place_memory({buffer_.data(), buffer_.size_bytes()}, numa_nodes));
 }
 
 KvPages KvPool::pages(uint32_t layer, const uint32_t* blocks) const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/cpu/attention.h"
@@ -22,6 +23,9 @@ class KvPool {
 
     /// Bytes that one block takes over all layers.
     static uint64_t block_bytes(const ModelSpec& spec, KvType type);
+
+    /// Where its memory comes from, on a machine with several NUMA nodes; before it is written.
+    void place(std::span<const uint32_t> numa_nodes);
 
     [[nodiscard]] KvPages pages(uint32_t layer, const uint32_t* blocks) const;
     void copy_block(uint32_t from, uint32_t to);

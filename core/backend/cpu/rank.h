@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "backend/backend.h"
 #include "backend/cpu/barrier.h"
@@ -34,6 +35,8 @@ struct Rank {
     ModelShard shard;
     ForwardMemory memory;
     Barrier barrier;  ///< Of its lanes.
+    /// On which its lanes run; empty on a machine with one.
+    std::vector<uint32_t> numa_nodes = {};
 };
 
 }  // namespace hokku::cpu

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/numa.h"
 #include "base/sleep_on_word.h"
 
 namespace hokku::cpu {
@@ -21,9 +24,16 @@ struct ThreadTeam::State {
     std::optional<Barrier> barrier;  // made once it is known how many threads there are
     void (*task)(void*, Lane) = nullptr;
     void* context = nullptr;
+    std::vector<std::vector<uint32_t>> lane_cpus;
     std::vector<std::thread> threads;
 
+    std::span<const uint32_t> cpus_of(uint32_t lane) const {
+        if (lane >= lane_cpus.size()) return {};
+        return lane_cpus[lane];
+    }
+
     void work(uint32_t index) {
+        const ThreadBinding binding(cpus_of(index));
         for (uint32_t round = 0;; ++round) {
             wait_for_change(run_round, round);
             if (stopping) return;
@@ -52,7 +62,9 @@ Lane::Range Lane::share(uint32_t total, uint32_t unit) const {
             static_cast<uint32_t>(std::min<uint64_t>(end, total))};
 }
 
-ThreadTeam::ThreadTeam(uint32_t num_threads) : state_(std::make_unique<State>()) {
+ThreadTeam::ThreadTeam(uint32_t num_threads, std::vector<std::vector<uint32_t>> lane_cpus)
+    : state_(std::make_unique<State>()) {
+    state_->lane_cpus = std::move(lane_cpus);
     num_threads = std::max(num_threads, 1u);
     state_->threads.reserve(num_threads - 1);
     try {
@@ -74,6 +86,7 @@ ThreadTeam::~ThreadTeam() {
 
 void ThreadTeam::run(void (*task)(void* context, Lane lane), void* context) {
     State& state = *state_;
+    const ThreadBinding binding(state.cpus_of(0));
     const Lane first{0, state.num_lanes, &*state.barrier};
     if (state.num_lanes == 1) return task(context, first);
     state.task = task;

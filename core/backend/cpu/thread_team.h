@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "backend/cpu/barrier.h"
 
@@ -29,7 +30,9 @@ struct Lane {
 class ThreadTeam {
   public:
     /// Starts num_threads - 1 threads; fewer when the system refuses them: see size().
-    explicit ThreadTeam(uint32_t num_threads);
+    /// `lane_cpus`: the CPUs on which each lane may run, the calling thread during run() only;
+    /// none: wherever the system lets them.
+    explicit ThreadTeam(uint32_t num_threads, std::vector<std::vector<uint32_t>> lane_cpus = {});
     ~ThreadTeam();
     ThreadTeam(const ThreadTeam&) = delete;
     ThreadTeam& operator=(const ThreadTeam&) = delete;
