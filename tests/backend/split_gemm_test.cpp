@@ -29,7 +29,7 @@ using hokku::testing::GuardedMatrix;
 
 namespace {
 
-constexpr TensorType kTypes[] = {TensorType::bf16, TensorType::f16};
+constexpr TensorType kTypes[] = {TensorType::bf16, TensorType::f16, TensorType::f32};
 
 /// Over tile registers in plain C++; null where the CPU lacks what is around them.
 const KernelTable* plain_table() {
@@ -77,18 +77,21 @@ void run(const KernelTable& table, uint32_t num_threads, const Rows& x,
         &call);
 }
 
-/// The share of |x| |w| that the parts left out may be.
+/// The share of |x| |w| that the parts left out may be: what two parts leave of x, and of both
+/// second parts with F16, of a second and a third with F32.
 double lost_share(TensorType type) {
     constexpr double kHalfStep = 0x1p-8, kRest = kHalfStep * kHalfStep;
-    return type == TensorType::bf16 ? kRest : 2 * kRest;  // Of x; and of both low parts.
+    if (type == TensorType::f32) return kRest + kRest * kHalfStep;
+    return type == TensorType::bf16 ? kRest : 2 * kRest;
 }
 
 /// Of n products, which pass a float32 addition with each of the products of their tile, and then
 /// one with each tile that follows. What is subnormal may count as zero wherever it comes up.
 double allowed_error(TensorType type, size_t n, double sum_of_magnitudes, double max_magnitude) {
-    const double num_parts = type == TensorType::bf16 ? 2 : 3;
-    const double num_additions = 18 + num_parts * std::ceil(static_cast<double>(n) / 32);
-    const double flushed = static_cast<double>(n) * num_parts * FLT_MIN * 4 * (1 + max_magnitude);
+    const double num_products = type == TensorType::bf16 ? 2 : type == TensorType::f16 ? 3 : 5;
+    const double num_additions = 18 + num_products * std::ceil(static_cast<double>(n) / 32);
+    const double flushed =
+        static_cast<double>(n) * num_products * FLT_MIN * 4 * (1 + max_magnitude);
     return (lost_share(type) + 1.01 * num_additions * 0x1p-24) * sum_of_magnitudes + flushed;
 }
 
@@ -187,13 +190,17 @@ TEST_CASE("split GEMM: no error is larger than what the parts leave out", "[back
     uint32_t seed = 1;
     for (const KernelTable* table : split_tables()) {
         for (const TensorType type : kTypes) {
-            for (const uint32_t cols : {1u, 31u, 32u, 33u, 100u, 1024u, 1025u, 2079u}) {
+            for (const uint32_t cols : {1u, 31u, 32u, 33u, 100u, 256u, 257u, 1024u, 2079u}) {
                 const GuardedMatrix matrix(type, cols % 2 ? 19 : 65, cols, BlockKind::plain,
                                            ++seed);
                 for (const uint32_t num_rows : {1u, 7u, 16u, 33u})
                     check_product(*table, matrix, num_rows, ++seed);
             }
-            for (const uint32_t num_weights : {1u, 15u, 16u, 17u, 32u, 33u, 64u, 129u}) {
+            for (const uint32_t cols : {40u, 600u}) {  // More rows of x than pass a panel together.
+                const GuardedMatrix matrix(type, 35, cols, BlockKind::plain, ++seed);
+                check_product(*table, matrix, 530, ++seed);
+            }
+            for (const uint32_t num_weights : {1u, 15u, 16u, 17u, 32u, 33u, 64u, 129u, 300u}) {
                 const GuardedMatrix matrix(type, num_weights, 95, BlockKind::extreme, ++seed);
                 for (const uint32_t num_rows : {15u, 17u, 31u, 32u, 47u, 64u, 65u})
                     check_product(*table, matrix, num_rows, ++seed);
@@ -224,6 +231,22 @@ TEST_CASE("split GEMM: every half and every bfloat16 is what it was", "[backend]
     }
 }
 
+TEST_CASE("split GEMM: every float is what it was but what is largest or hardly there",
+          "[backend][quick]") {
+    const std::vector<float> values = extreme_floats();
+    Column column(TensorType::f32, values.size());
+    for (size_t i = 0; i < values.size(); ++i) column.set(i, values[i]);
+    const float one = 1.0f;
+    for (const KernelTable* table : split_tables()) {
+        std::vector<float> out(values.size());
+        run(*table, 1, {&one, 1, 1}, {{&column.weight, nullptr, out.data(), out.size()}});
+        for (size_t i = 0; i < values.size(); ++i) {
+            INFO(table->name << ", " << values[i] << " came out as " << out[i]);
+            CHECK(is_near(out[i], values[i], std::abs(values[i]) > 0x1.fep127f ? 0x1p-16 : 0));
+        }
+    }
+}
+
 TEST_CASE("split GEMM: extreme numbers stay finite and others do not become so",
           "[backend][quick]") {
     constexpr double kRest = 0x1p-16;
@@ -233,6 +256,7 @@ TEST_CASE("split GEMM: extreme numbers stay finite and others do not become so",
         std::vector<float> out(count);
         for (const TensorType type : kTypes) {
             Column ones(type, 1);
+            if (type == TensorType::f32) ones.set(0, 1.0f);
             if (type == TensorType::f16) ones.set(0, uint16_t{0x3c00});
             if (type == TensorType::bf16) ones.set(0, uint16_t{0x3f80});
             run(*table, 1, {values.data(), static_cast<uint32_t>(count), 1},

@@ -42,6 +42,7 @@ void MatmulScratch::State::lay_out(BufferLayout& layout) {
     for (uint32_t i = 0; i < limits.num_lanes; ++i) {
         LaneScratch lane;
         lane.weight_panel = layout.take<float>(kFloatPanelRows * kFloatPanelDepth);
+        if (limits.max_split_in > 0) lane.split_sums = layout.take<float>(kSplitRows * kSplitGroup);
         lane.row_copy = layout.take<uint8_t>(max_in * sizeof(float) + kRowOverread);
         for (GemvVector& vector : lane.vectors) vector = take_vector(layout, max_in);
         for (GemvVector& vector : lane.residuals) vector = take_vector(layout, max_fine_in);

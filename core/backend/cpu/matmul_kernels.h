@@ -160,8 +160,9 @@ struct GemmKernel {
 
 /// Rows of x, or of weights, in a tile; values of each.
 inline constexpr uint32_t kSplitTile = 16, kSplitStep = 32;
-/// Weight rows, and values of them, that are unpacked and multiplied together.
-inline constexpr uint32_t kSplitGroup = 64, kSplitDepth = 1024;
+/// Weight rows at most, and values of them, that are unpacked and multiplied together with so many
+/// rows of x: a panel, these values of x and all sums stay in an L2 cache of 2 MB.
+inline constexpr uint32_t kSplitGroup = 128, kSplitDepth = 256, kSplitRows = 512;
 
 /// bfloat16 that a row of x of n values takes.
 constexpr size_t split_row_values(size_t n) {
@@ -173,7 +174,7 @@ struct SplitUnpackCall {
     size_t row_stride = 0;             ///< Bytes from one row to the next.
     uint32_t num_rows = 0;             ///< 1..kSplitGroup
     size_t begin = 0, end = 0;         ///< Values; begin is a multiple of kSplitStep.
-    uint16_t* panel = nullptr;         ///< Room for 2 * kSplitGroup * kSplitDepth.
+    uint16_t* panel = nullptr;         ///< Room for 3 * kSplitGroup * kSplitDepth.
 };
 
 struct SplitCall {
@@ -183,8 +184,11 @@ struct SplitCall {
     const uint16_t* panel = nullptr;
     size_t num_steps = 0;      ///< Of kSplitStep values.
     uint32_t num_weights = 0;  ///< 1..kSplitGroup
-    bool accumulate = false;   ///< Adds to out instead of setting it.
-    float* out = nullptr;      ///< Of the first row and the group's first weight.
+    /// Whether the panel has the first values of the weights, and the last ones. Until the last
+    /// the sums wait in `sums`, which has room for 2 * kSplitTile * kSplitGroup.
+    bool is_first = true, is_last = true;
+    float* sums = nullptr;
+    float* out = nullptr;  ///< Of the first row and the group's first weight.
     size_t out_stride = 0;
 };
 

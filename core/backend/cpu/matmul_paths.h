@@ -19,6 +19,7 @@ inline constexpr size_t kFloatPanelRows = 64, kFloatPanelDepth = 1024;
 /// Memory that one lane has for itself.
 struct LaneScratch {
     float* weight_panel = nullptr;  ///< [kFloatPanelRows][kFloatPanelDepth], or a split panel.
+    float* split_sums = nullptr;    ///< [kSplitRows][kSplitGroup], or null.
     uint8_t* row_copy = nullptr;    ///< One weight row in blocks and kRowOverread bytes.
     GemvVector vectors[kMaxGemvVectors], residuals[kMaxGemvVectors];
     GemmPanel panel;

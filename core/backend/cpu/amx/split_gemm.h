@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM of weights stored as floats over tile registers of bfloat16: 32 rows of x times 32 weight
-// rows at a time. A number is a sum of two bfloat16, high and low: those of x always, F16 weights
-// too, which is exact; BF16 weights have no low part. Products of two low parts are left out. F32
-// weights, which two parts do not hold, stay with float32. The class Tiles is the CPU's registers,
-// or in tests plain C++. Internal linkage on purpose.
+// rows at a time. A number is a sum of bfloat16: two of x, one of BF16 weights, two of F16 and
+// three of F32, which is exact for weights. Of the products of parts those are left out that are as
+// small as what is left of x, or smaller: of F16 weights both second parts, of F32 ones the second
+// part of x with the third. The class Tiles is the CPU's registers, or in tests plain C++. Internal
+// linkage on purpose.
 //
-// With u = 2^-8, half a step of bfloat16, a number less its high part is at most u of it, and less
-// both parts u^2, so that in units of |x| |w| a product is off by u^2 with BF16 weights and 2 u^2
-// with F16. Tile registers take subnormal bfloat16 and float32 for zero: 2^-126 (1 + |x| + |w|)
-// more, a few times. Sums are float32. An infinity may come out as NaN.
+// With u = 2^-8, half a step of bfloat16, a number less its first part is at most u of it, less two
+// u^2, so that in units of |x| |w| a product is off by u^2 with BF16 weights, u^2 + u^3 with F32
+// and 2 u^2 with F16. Tile registers take subnormal bfloat16 and float32 for zero: 2^-126 (1 + |x|
+// + |w|) more, a few times. Sums are float32. An infinity may come out as NaN.
 #pragma once
 
 #include "backend/cpu/avx512/simd.h"
@@ -20,11 +21,14 @@ namespace hokku::cpu {
 namespace {
 
 constexpr size_t kPartValues = kSplitTile * kSplitStep;  // Of a tile: 1 KB.
-static_assert(kSplitTile == 16 && kSplitStep == 32 && kSplitGroup % 32 == 0);
+constexpr size_t kTileSums = kSplitTile * kSplitTile, kTileRowBytes = 64;
+static_assert(kSplitTile == 16 && kSplitStep == 32 && kSplitGroup % 32 == 0 &&
+              kSplitDepth % 32 == 0);
 
-/// 32 values as bfloat16.
+/// 32 values as the sums of kCount bfloat16, the largest first.
+template <size_t kCount>
 struct Parts {
-    __m512i high, low;
+    __m512i of[kCount];
 };
 
 /// The upper halves of 32 dwords.
@@ -61,30 +65,46 @@ HOKKU_INLINE __m512i split_off(__m512 x, __m512i& rest) {
     return _mm512_castps_si512(_mm512_mask_add_ps(high, is_bad, x, x));  // NaN that stays one.
 }
 
-HOKKU_INLINE Parts split(__m512 first, __m512 second) {
+template <size_t kCount>
+HOKKU_INLINE Parts<kCount> split(__m512 first, __m512 second) {
+    static_assert(kCount == 2 || kCount == 3);
+    Parts<kCount> parts;
     __m512i rests[2];
     const __m512i a = split_off(first, rests[0]), b = split_off(second, rests[1]);
-    return {upper_halves(a, b), upper_halves(round_to_upper(rests[0]), round_to_upper(rests[1]))};
+    parts.of[0] = upper_halves(a, b);
+    const __m512i rounded[2] = {round_to_upper(rests[0]), round_to_upper(rests[1])};
+    parts.of[1] = upper_halves(rounded[0], rounded[1]);
+    if constexpr (kCount == 3) {
+        for (size_t i = 0; i < 2; ++i) {
+            const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+            const __m512 middle = _mm512_castsi512_ps(_mm512_and_si512(rounded[i], upper));
+            rests[i] = round_to_upper(
+                _mm512_castps_si512(_mm512_sub_ps(_mm512_castsi512_ps(rests[i]), middle)));
+        }
+        parts.of[2] = upper_halves(rests[0], rests[1]);
+    }
+    return parts;
 }
 
 /// The first `count` of 32 values of float32.
-HOKKU_INLINE Parts split_floats(const uint8_t* p, size_t count) {
-    return split(_mm512_maskz_loadu_ps(first_lanes(count), p),
-                 _mm512_maskz_loadu_ps(first_lanes(count > 16 ? count - 16 : 0), p + 64));
+template <size_t kCount>
+HOKKU_INLINE Parts<kCount> split_floats(const uint8_t* p, size_t count) {
+    return split<kCount>(_mm512_maskz_loadu_ps(first_lanes(count), p),
+                         _mm512_maskz_loadu_ps(first_lanes(count > 16 ? count - 16 : 0), p + 64));
 }
 
-// A row's x: [n / 32][part][row of the tile][32], low before high.
+// A row's x: [n / 32][part][row of the tile][32], high before low.
 
 void pack_split_rows(const float* x, size_t x_stride, uint32_t num_rows, size_t n, uint16_t* out) {
     for (size_t begin = 0; begin < n; begin += kSplitStep, out += 2 * kPartValues) {
         for (size_t t = 0; t < kSplitTile; ++t) {
-            Parts parts{_mm512_setzero_si512(), _mm512_setzero_si512()};
+            Parts<2> parts{};
             if (t < num_rows) {
-                parts = split_floats(reinterpret_cast<const uint8_t*>(x + t * x_stride + begin),
-                                     n - begin);
+                parts = split_floats<2>(reinterpret_cast<const uint8_t*>(x + t * x_stride + begin),
+                                        n - begin);
             }
-            _mm512_store_si512(out + t * kSplitStep, parts.low);
-            _mm512_store_si512(out + kPartValues + t * kSplitStep, parts.high);
+            for (size_t i = 0; i < 2; ++i)
+                _mm512_store_si512(out + i * kPartValues + t * kSplitStep, parts.of[i]);
         }
     }
 }
@@ -96,19 +116,26 @@ HOKKU_INLINE __m512i load_words(const uint8_t* p, size_t count) {
     return _mm512_maskz_loadu_epi16(words, p);
 }
 
+struct SplitF32 {
+    static constexpr size_t kBytes = 4, kParts = 3;
+    HOKKU_INLINE static Parts<3> load(const uint8_t* p, size_t count) {
+        return split_floats<3>(p, count);
+    }
+};
+
 struct SplitF16 {
     static constexpr size_t kBytes = 2, kParts = 2;
-    HOKKU_INLINE static Parts load(const uint8_t* p, size_t count) {
+    HOKKU_INLINE static Parts<2> load(const uint8_t* p, size_t count) {
         const __m512i words = load_words(p, count);
-        return split(_mm512_cvtph_ps(_mm512_castsi512_si256(words)),
-                     _mm512_cvtph_ps(_mm512_extracti64x4_epi64(words, 1)));
+        return split<2>(_mm512_cvtph_ps(_mm512_castsi512_si256(words)),
+                        _mm512_cvtph_ps(_mm512_extracti64x4_epi64(words, 1)));
     }
 };
 
 struct SplitBf16 {
     static constexpr size_t kBytes = 2, kParts = 1;
-    HOKKU_INLINE static Parts load(const uint8_t* p, size_t count) {
-        return {load_words(p, count), _mm512_setzero_si512()};
+    HOKKU_INLINE static Parts<1> load(const uint8_t* p, size_t count) {
+        return {{load_words(p, count)}};
     }
 };
 
@@ -145,18 +172,18 @@ HOKKU_INLINE void transpose_pairs(__m512i (&rows)[kSplitTile]) {
     }
 }
 
-/// A step of up to 16 weight rows: [part][pair of values][weight][2], high before low.
+/// A step of up to 16 weight rows: [part][pair of values][weight][2], the largest part first.
 template <class Type>
 HOKKU_INLINE void unpack_step(const uint8_t* weights, size_t row_stride, size_t num_rows,
                               size_t count, uint16_t* out) {
     __m512i rows[kSplitTile];
 #pragma GCC unroll 16
     for (size_t r = 0; r < kSplitTile; ++r) {
-        Parts parts{_mm512_setzero_si512(), _mm512_setzero_si512()};
+        Parts<Type::kParts> parts{};
         if (r < num_rows) parts = Type::load(weights + r * row_stride, count);
-        rows[r] = parts.high;
-        if constexpr (Type::kParts == 2)
-            _mm512_store_si512(out + kPartValues + r * kSplitStep, parts.low);
+        rows[r] = parts.of[0];
+        for (size_t i = 1; i < Type::kParts; ++i)
+            _mm512_store_si512(out + i * kPartValues + r * kSplitStep, parts.of[i]);
     }
     for (size_t part = 0; part < Type::kParts; ++part, out += kPartValues) {
         if (part > 0) {
@@ -173,7 +200,7 @@ HOKKU_INLINE void unpack_step(const uint8_t* weights, size_t row_stride, size_t 
 template <class Type>
 void unpack_split(const SplitUnpackCall& call) {
     uint16_t* out = call.panel;
-    for (size_t first = 0; first < kSplitGroup && first < call.num_rows; first += kSplitTile) {
+    for (size_t first = 0; first < call.num_rows; first += kSplitTile) {
         const size_t left = call.num_rows - first;
         const uint8_t* weights = call.weights + first * call.row_stride;
         for (size_t i = call.begin; i < call.end; i += kSplitStep) {
@@ -203,17 +230,6 @@ struct OutTile {
 using OutCopy = float[kSplitTile][kSplitTile];
 
 template <class Tiles, int kTile>
-HOKKU_INLINE void load_sums(const OutTile& tile, bool accumulate) {
-    if (!accumulate) return Tiles::template zero<kTile>();
-    if (tile.is_whole()) return Tiles::template load<kTile>(tile.out, tile.stride * sizeof(float));
-    alignas(64) OutCopy copy = {};
-    const __mmask16 lanes = first_lanes(tile.num_weights);
-    for (size_t t = 0; t < kSplitTile && t < tile.num_rows; ++t)
-        _mm512_store_ps(copy[t], _mm512_maskz_loadu_ps(lanes, tile.out + t * tile.stride));
-    Tiles::template load<kTile>(copy, sizeof copy[0]);
-}
-
-template <class Tiles, int kTile>
 HOKKU_INLINE void store_sums(const OutTile& tile) {
     if (tile.is_whole()) return Tiles::template store<kTile>(tile.out, tile.stride * sizeof(float));
     alignas(64) OutCopy copy;
@@ -223,7 +239,17 @@ HOKKU_INLINE void store_sums(const OutTile& tile) {
         _mm512_mask_storeu_ps(tile.out + t * tile.stride, lanes, _mm512_load_ps(copy[t]));
 }
 
-/// Tiles 0 to 3 are sums, 4 and 5 hold x, 6 and 7 weights.
+/// Tiles 0 to 3 are sums: of the first rows of x and the first weights, of those and the second
+/// weights, and then of the second rows.
+template <size_t kRowTiles, size_t kWeightTiles, class Run>
+HOKKU_INLINE void for_sums(Run run) {
+    run.template operator()<0>();
+    if constexpr (kWeightTiles == 2) run.template operator()<1>();
+    if constexpr (kRowTiles == 2) run.template operator()<2>();
+    if constexpr (kRowTiles == 2 && kWeightTiles == 2) run.template operator()<3>();
+}
+
+/// Tiles 4 and 5 hold x, 6 and 7 weights.
 template <class Tiles, size_t kRowTiles, size_t kWeightTiles>
 HOKKU_INLINE void multiply_loaded() {
     Tiles::template multiply<0, 4, 6>();
@@ -240,17 +266,21 @@ void multiply_split_block(const SplitCall& call, size_t first_weight) {
         return OutTile{call.out + row * call.out_stride + first_weight + weight, call.out_stride,
                        call.num_rows - row, num_left - weight};
     };
-    load_sums<Tiles, 0>(out_tile(0, 0), call.accumulate);
-    if constexpr (kWeightTiles == 2) load_sums<Tiles, 1>(out_tile(0, 1), call.accumulate);
-    if constexpr (kRowTiles == 2) load_sums<Tiles, 2>(out_tile(1, 0), call.accumulate);
-    if constexpr (kRowTiles == 2 && kWeightTiles == 2)
-        load_sums<Tiles, 3>(out_tile(1, 1), call.accumulate);
-
-    constexpr size_t kTileRowBytes = kSplitStep * sizeof(uint16_t);
+    float* sums = call.sums + first_weight * 2 * kSplitTile;
+    for_sums<kRowTiles, kWeightTiles>([&]<int kTile>() HOKKU_LAMBDA {
+        if (call.is_first) return Tiles::template zero<kTile>();
+        Tiles::template load<kTile>(sums + kTile * kTileSums, kTileRowBytes);
+    });
     const uint16_t* x = call.x;
     const uint16_t* w =
         call.panel + first_weight / kSplitTile * call.num_steps * kParts * kPartValues;
     const size_t x_tile = call.x_tile_stride, w_tile = call.num_steps * kParts * kPartValues;
+    // The next rows of x come from behind the L2 cache: every pair of weight tiles asks for some.
+    constexpr size_t kBlockWeights = 2 * kSplitTile;
+    const size_t num_blocks = (call.num_weights + kBlockWeights - 1) / kBlockWeights;
+    const size_t num_lines = 4 * kSplitTile / num_blocks;
+    const uint16_t* next = call.x + 2 * x_tile +
+                           first_weight / kBlockWeights * call.num_steps * num_lines * kSplitStep;
     for (size_t i = 0; i < call.num_steps; ++i) {
         const auto load_x = [&](size_t part) HOKKU_LAMBDA {
             Tiles::template load<4>(x + part * kPartValues, kTileRowBytes);
@@ -262,22 +292,40 @@ void multiply_split_block(const SplitCall& call, size_t first_weight) {
             if constexpr (kWeightTiles == 2)
                 Tiles::template load<7>(w + w_tile + part * kPartValues, kTileRowBytes);
         };
-        load_weights(0);
-        load_x(0);
-        multiply_loaded<Tiles, kRowTiles, kWeightTiles>();
-        load_x(1);
-        multiply_loaded<Tiles, kRowTiles, kWeightTiles>();
-        if constexpr (kParts == 2) {
-            load_weights(1);
+        for (size_t line = 0; line < num_lines; ++line, next += kSplitStep)
+            _mm_prefetch(reinterpret_cast<const char*>(next), _MM_HINT_T1);
+        const auto multiply = [] HOKKU_LAMBDA {
             multiply_loaded<Tiles, kRowTiles, kWeightTiles>();
+        };
+        // What is smallest first; of the parts of a weight the largest first, so that the sum of
+        // theirs with a single value is exact.
+        if constexpr (kParts == 3) {
+            load_weights(1);
+            load_x(1);
+            multiply();
+            load_weights(0);
+        } else {
+            load_weights(0);
+            load_x(1);
+        }
+        multiply();
+        load_x(0);
+        multiply();
+        if constexpr (kParts > 1) {
+            load_weights(1);
+            multiply();
+        }
+        if constexpr (kParts > 2) {
+            load_weights(2);
+            multiply();
         }
         x += 2 * kPartValues;
         w += kParts * kPartValues;
     }
-    store_sums<Tiles, 0>(out_tile(0, 0));
-    if constexpr (kWeightTiles == 2) store_sums<Tiles, 1>(out_tile(0, 1));
-    if constexpr (kRowTiles == 2) store_sums<Tiles, 2>(out_tile(1, 0));
-    if constexpr (kRowTiles == 2 && kWeightTiles == 2) store_sums<Tiles, 3>(out_tile(1, 1));
+    for_sums<kRowTiles, kWeightTiles>([&]<int kTile>() HOKKU_LAMBDA {
+        if (call.is_last) return store_sums<Tiles, kTile>(out_tile(kTile / 2, kTile % 2));
+        Tiles::template store<kTile>(sums + kTile * kTileSums, kTileRowBytes);
+    });
 }
 
 template <class Tiles, size_t kParts, size_t kRowTiles>
@@ -304,6 +352,7 @@ void fill_split_gemm(MatmulKernels& table) {
         table.split_gemm[static_cast<uint32_t>(type)] = {
             .unpack = unpack_split<Type>, .run = multiply_split<Tiles, Type::kParts>};
     };
+    set(TensorType::f32, SplitF32{});
     set(TensorType::f16, SplitF16{});
     set(TensorType::bf16, SplitBf16{});
 }
