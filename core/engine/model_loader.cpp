@@ -15,6 +15,7 @@
 #include "base/try.h"
 #include "engine/arriving_weights.h"
 #include "engine/draft_model.h"
+#include "engine/early_reading.h"
 #include "engine/gpu_parts.h"
 #include "engine/memory_plan.h"
 #include "engine/prompt.h"
@@ -226,10 +227,13 @@ class GgufModelLoader : public ModelLoader {
     Result<LoadedModel> open_all(const LoadOptions& options, const LoadControl& control) {
         LoadedModel loaded;
         end_opening();
+        std::optional<EarlyReading> early;
+        if (options.use_mapping) early.emplace(options.path, read_memory_().available_bytes);
         HOKKU_TRY(GgufFile file, open_file(options, control));
         loaded.file = std::make_shared<const GgufFile>(std::move(file));
         HOKKU_TRY(Model model, Model::load(loaded.file));
         loaded.model = std::make_unique<Model>(std::move(model));
+        early.reset();
         // The weights come while the rest is made. Those that do not fit would push each other out.
         if (loaded.file->is_mapped() && loaded.file->file_bytes() < read_memory_().available_bytes)
             arriving_ =
