@@ -2,6 +2,7 @@
 #include "backend/cpu/attention.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <string>
 
@@ -21,7 +22,7 @@ constexpr uint32_t kMaxPartials = 256;
 constexpr uint32_t kMaxSplits = 32;
 /// Blocks of one KV split, at least. The cut depends on the lengths alone, never on the number of
 /// lanes, so that results do not either.
-constexpr uint32_t kMinSplitBlocks = 4;
+constexpr uint32_t kMinSplitBlocks = 2;
 
 struct TilePart {
     float* sums;  // [kAttentionTile][value_dim]
@@ -43,6 +44,10 @@ struct AttentionScratch::State {
     /// 1, so that all lanes have read the parts of k.
     uint32_t* split_calls = nullptr;
     static constexpr size_t kCounterStride = 16;
+    /// Next part to hand out of a call with splits; successive calls use them in turn.
+    struct alignas(64) NextPart {
+        std::atomic<uint32_t> index{0};
+    } next_part[2];
 
     void lay_out(BufferLayout& layout) {
         const size_t num_parts = size_t{2} * kMaxPartials + size_t{limits.num_lanes} * kMaxSplits;
@@ -60,9 +65,13 @@ struct AttentionScratch::State {
     [[nodiscard]] TilePart lane_part(uint32_t lane, uint32_t split) const {
         return part(2 * kMaxPartials + lane * kMaxSplits + split);
     }
-    /// First part of the next call with splits.
-    [[nodiscard]] uint32_t begin_split_call(uint32_t lane) const {
-        return split_calls[lane * kCounterStride]++ % 2 * kMaxPartials;
+    /// The set of parts (0 or 1) of the call with splits that the lane begins.
+    [[nodiscard]] uint32_t begin_split_call(uint32_t lane) {
+        const uint32_t turn = split_calls[lane * kCounterStride]++ % 2;
+        // All lanes have passed the barrier of the call before: none takes from its counter any
+        // more, nor from the next call's before this lane has met them again.
+        if (lane == 0) next_part[1 - turn].index.store(0, std::memory_order_relaxed);
+        return turn;
     }
 };
 
@@ -226,13 +235,16 @@ void attend_by_tiles(const Lane& lane, const KernelTable& kernels,
     }
 }
 
-/// Few tiles: the lanes share the splits of all of them.
-void attend_by_splits(const Lane& lane, const KernelTable& kernels,
-                      const AttentionScratch::State& state, const AttentionCall& call,
-                      const Plan& plan) {
-    const uint32_t first_part = state.begin_split_call(lane.index);
+/// Few tiles: the lanes take the splits of all of them in turn, each when it is done with one.
+void attend_by_splits(const Lane& lane, const KernelTable& kernels, AttentionScratch::State& state,
+                      const AttentionCall& call, const Plan& plan) {
+    const uint32_t turn = state.begin_split_call(lane.index);
+    const uint32_t first_part = turn * kMaxPartials;
     const uint32_t num_parts = plan.num_tiles * plan.num_splits;
-    for (uint32_t index = lane.index; index < num_parts; index += lane.count) {
+    std::atomic<uint32_t>& next = state.next_part[turn].index;
+    while (true) {
+        const uint32_t index = next.fetch_add(1, std::memory_order_relaxed);
+        if (index >= num_parts) break;
         const uint32_t tile = index / plan.num_splits, split = index % plan.num_splits;
         kernels.attention->run_tile(
             describe_tile(call, plan, tile, split, state.part(first_part + index)));
@@ -248,7 +260,7 @@ void attend_by_splits(const Lane& lane, const KernelTable& kernels,
 }
 
 /// All rows have the same cut.
-void attend(const Lane& lane, const KernelTable& kernels, const AttentionScratch::State& state,
+void attend(const Lane& lane, const KernelTable& kernels, AttentionScratch::State& state,
             const AttentionCall& call) {
     const Plan plan = make_plan(call);
     if (plan.num_splits > 1 && plan.num_tiles * plan.num_splits <= kMaxPartials)
