@@ -174,6 +174,7 @@ bool Forward::run_layer(uint32_t index) {
                                 .out_stride = dim};
     matmul(lane_, kernels_, memory_.matmul, all_rows(buffers_.mix, buffers_.mix_dim),
            {&attn_out, 1});
+    if (!layer.ffn.experts) read_ahead(layer.ffn.gated ? weights.gate : weights.up);
     add_up(buffers_.attn_out);
     if (state_.is_cancelled) return false;
     trace_stage("attn_out", buffers_.attn_out + last * dim, dim);
@@ -324,6 +325,7 @@ void Forward::mix_values(const AttentionSpec& spec, const LayerWeights& weights,
             attention(lane_, kernels_, memory_.attention, call);
         }
     }
+    read_ahead(weights.wo);
     lane_.barrier();
     trace_heads("attn_mix", buffers_.mix + (num_rows_ - 1) * buffers_.mix_dim, HeadKind::query,
                 spec.value_dim);
@@ -340,11 +342,13 @@ void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
     const std::span<const MatmulTarget> targets(both);
     matmul(lane_, kernels_, memory_.matmul, all_rows(input_, buffers_.dim),
            spec.gated ? targets : targets.subspan(1));
+    read_ahead(weights.down);
     activate_rows(spec, num_rows_, spec.hidden);
 
     // down
     const MatmulTarget down{&weights.down, weights.b_down.data, buffers_.ffn_out, buffers_.dim};
     matmul(lane_, kernels_, memory_.matmul, all_rows(buffers_.gate, spec.hidden), {&down, 1});
+    read_ahead(layer_ + 1 < spec_.num_layers ? weights_.layers[layer_ + 1].wq : weights_.head);
     add_up(buffers_.ffn_out);
 }
 
@@ -519,6 +523,11 @@ void Forward::multiply(const MatmulInput& input, std::span<const MatmulTarget> t
                        Precision precision) {
     matmul(lane_, kernels_, memory_.matmul, input, targets, precision);
     lane_.barrier();
+}
+
+/// Before a barrier after which vector rows alone are multiplied with `weight`.
+void Forward::read_ahead(const WeightMatrix& weight) const {
+    if (num_rows_ == num_vector_rows_) cpu::read_ahead(lane_, kernels_, weight);
 }
 
 void Forward::settle() const {

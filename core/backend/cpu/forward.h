@@ -99,6 +99,7 @@ class Forward {
     void norm_q_and_k(const AttentionSpec& spec, const LayerWeights& weights, uint32_t row,
                       float* q, float* k) const;
     void set_num_rows(uint32_t num_rows, uint32_t num_vector_rows);
+    void read_ahead(const WeightMatrix& weight) const;
     void settle() const;  // what lanes wrote for shared rows becomes visible
     void look_for_nonfinite(uint32_t layer);
 

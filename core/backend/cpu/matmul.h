@@ -82,6 +82,10 @@ void matmul(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch
             const MatmulInput& input, std::span<const MatmulTarget> targets,
             Precision precision = Precision::normal);
 
+/// Asks for the weights that this lane will read first when matmul() multiplies vector rows with
+/// `weight`: before a barrier, whose waiting it fills. Only where kernels read ahead.
+void read_ahead(const Lane& lane, const KernelTable& kernels, const WeightMatrix& weight);
+
 /// Some outputs of vector rows alone, with the same bits as matmul() gives them. For a target whose
 /// type has a kernel for vectors, and up to as many rows as one of its calls takes.
 ///
