@@ -10,7 +10,7 @@ namespace hokku::cpu {
 struct CpuFeatures {
     bool avx2 = false;         ///< AVX2, FMA, F16C, BMI2 and the saved upper halves.
     bool avx_vnni = false;     ///< Also AVX-VNNI.
-    bool avx512_vnni = false;  ///< Also AVX-512 F, BW, DQ, VL, VBMI, VNNI.
+    bool avx512_vnni = false;  ///< Also AVX-512 F, BW, DQ, VL, VBMI, VNNI, and GFNI.
     bool is_intel = false;     ///< Of x86: some kernels' ways differ by the maker.
     bool amx_int8 = false;     ///< Also AMX-INT8, and the system lets the process use tiles.
     bool amx_bf16 = false;     ///< The same with AMX-BF16.

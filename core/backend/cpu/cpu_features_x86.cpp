@@ -51,7 +51,7 @@ CpuFeatures probe() {
     features.avx512_vnni =
         features.avx2 && has_bits(states, kAvx512State) &&
         has_bits(extended.b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL) &&
-        has_bits(extended.c, bit_AVX512VBMI | bit_AVX512VNNI);
+        has_bits(extended.c, bit_AVX512VBMI | bit_AVX512VNNI | bit_GFNI);
     features.is_intel = is_of_intel();
     constexpr uint64_t kTileStates = 0x6'0000;
     constexpr uint32_t kAmxBf16Bit = 1u << 22, kAmxTileBit = 1u << 24, kAmxInt8Bit = 1u << 25;

@@ -15,15 +15,12 @@ using Quads = Weights<4>;
 
 /// Tables by bytes: entry i of the codebooks of IQ3 is four values.
 struct ByteTables {
-    alignas(64) uint8_t even_signs[128];  ///< By the seven bits that are stored.
     alignas(64) uint8_t iq3_xxs[4][256];  ///< Of each value of a point: 64 + magnitude.
     alignas(64) uint8_t iq3_s[2][512];    ///< Two codes each, a nibble for each.
 };
 ByteTables tables;  // Filled once, before any kernel can be called.
 
 void fill_byte_tables() {
-    for (uint32_t i = 0; i < 128; ++i)
-        tables.even_signs[i] = static_cast<uint8_t>(blocks::even_signs(i));
     for (uint32_t i = 0; i < 256; ++i) {
         for (uint32_t j = 0; j < 4; ++j) {
             const uint32_t code = blocks::kIq3XxsGrid[i] >> (4 * j) & 7;
@@ -46,6 +43,15 @@ HOKKU_INLINE __m512i look_up_128(const uint8_t* table, __m512i index) {
 HOKKU_INLINE __m512i look_up_256(const uint8_t* table, __m512i index) {
     return _mm512_mask_mov_epi8(look_up_128(table, index), _mm512_movepi8_mask(index),
                                 look_up_128(table + 128, index));
+}
+
+/// Bit i of each byte is the parity of those of its bits that byte 7 - i of `rows` has.
+HOKKU_INLINE __m512i map_bits(__m512i bytes, uint64_t rows) {
+    return _mm512_gf2p8affine_epi64_epi8(bytes, _mm512_set1_epi64(static_cast<int64_t>(rows)), 0);
+}
+/// Eight signs of which the lower bits hold seven: an even number of them is set.
+HOKKU_INLINE __m512i even_signs(__m512i seven_bits) {
+    return map_bits(seven_bits, 0x010204081020407f);
 }
 
 /// Byte i of the result is byte i / kCount of x.
@@ -92,7 +98,7 @@ struct StepIq3Xxs : SuperBlock<98, VectorLayout::quads, 64> {
         const __m512i words = _mm512_cvtepu32_epi64(load_bytes32(p + 66));
         const __m512i seven_bits =
             _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x15150e0e07070000), words);
-        const __m512i signs = look_up_128(tables.even_signs, seven_bits);
+        const __m512i signs = even_signs(seven_bits);
         Quads quads;
         for (int s = 0; s < 4; ++s)
             quads.codes[s] = negate(look_up_256(tables.iq3_xxs[s], index), signs, s);
@@ -153,11 +159,13 @@ struct StepQ1_0 {
     static constexpr VectorLayout kLayout = VectorLayout::quads;
     static constexpr bool kHasMins = false;
     HOKKU_INLINE static Quads unpack(const uint8_t* p, __mmask16 lanes) {
-        const __m512i bytes = repeat_bytes<2>(
-            _mm512_castsi256_si512(_mm256_set_m128i(load_bytes16(p + 20), load_bytes16(p + 2))));
+        const __m512i words =
+            _mm512_cvtepu32_epi64(_mm256_set_m128i(load_bytes16(p + 20), load_bytes16(p + 2)));
+        const __m512i nibbles =
+            _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x1c1814100c080400), words);
         Quads quads;
-        for (int s = 0; s < 4; ++s)
-            quads.codes[s] = _mm512_maskz_mov_epi8(bits_of_quad(bytes, s), _mm512_set1_epi8(2));
+        for (int s = 0; s < 4; ++s)  // Bit 1 of each byte is bit s of its nibble.
+            quads.codes[s] = map_bits(nibbles, uint64_t{1} << (48 + s));
         const __m512 first = splat_half(p), second = splat_half(p + 18);
         quads.scales = _mm512_maskz_mov_ps(lanes, _mm512_mask_mov_ps(first, 0xff00, second));
         return quads;

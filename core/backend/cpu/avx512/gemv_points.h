@@ -226,7 +226,7 @@ struct StepIq2Xxs : SuperBlock<66, VectorLayout::super_plain, 64> {
         // Of each eight bytes the last four: four times seven bits, and the scale.
         const __m512i seven_bits =
             _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x35352e2e27272020), found.read);
-        set_iq2_codes<16>(found.points, look_up_128(tables.even_signs, seven_bits), w);
+        set_iq2_codes<16>(found.points, even_signs(seven_bits), w);
         const __m512i scales =
             _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x0000003c0000003c), found.read);
         w.scales = look_up_scales(kIq2Scales, scales, d);
@@ -244,7 +244,7 @@ struct StepIq2Xs : SuperBlock<74, VectorLayout::super_plain, 64> {
     }
     HOKKU_INLINE static void finish(const FoundPoints& found, __m512 d, Weights<4>& w) {
         const __m512i seven_bits = _mm512_srli_epi16(found.read, 9);
-        set_iq2_codes<16>(found.points, look_up_128(tables.even_signs, seven_bits), w);
+        set_iq2_codes<16>(found.points, even_signs(seven_bits), w);
         w.scales = nibble_scales(found.p + 66, d);
     }
 };
