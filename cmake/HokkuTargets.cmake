@@ -68,6 +68,7 @@ if(HOKKU_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # What one folder has compiled serves a copy of the sources in another one, too.
     set(CMAKE_CXX_COMPILER_LAUNCHER
         ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+        CCACHE_SLOPPINESS=pch_defines,time_macros  # for precompiled headers
         ${HOKKU_CCACHE})
 endif()
 

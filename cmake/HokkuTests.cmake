@@ -10,7 +10,30 @@
 function(hokku_add_test name)
     add_executable(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE hokku_test_support)
+    if(HOKKU_PRECOMPILES_TESTS)
+        target_precompile_headers(${name} REUSE_FROM hokku_test_support)
+    endif()
     hokku_register_tests(${name})
+endfunction()
+
+# Where HOKKU_UNITY is on: what nearly every test includes is compiled once, as hokku_test_support's.
+# Only headers of the system, whose paths are the same for every checkout, so that a compiler cache
+# serves them all.
+set(HOKKU_PRECOMPILES_TESTS OFF)
+if(HOKKU_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(HOKKU_PRECOMPILES_TESTS ON)
+endif()
+function(hokku_precompile_test_headers)
+    if(HOKKU_PRECOMPILES_TESTS)
+        set(catch catch.hpp)
+        if(Catch2_VERSION VERSION_GREATER_EQUAL 3)
+            set(catch catch_all.hpp)
+        endif()
+        target_precompile_headers(hokku_test_support PRIVATE
+            <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <memory> <optional>
+            <span> <string> <string_view> <vector> <catch2/${catch}>)
+        target_compile_options(hokku_test_support PUBLIC -fpch-preprocess)  # for compiler caches
+    endif()
 endfunction()
 
 # As catch_discover_tests, which cannot give labels by tag without one noisy pass for each tag.
