@@ -273,6 +273,7 @@ void register_all() {
             RegisterBenchmark(full.c_str(), bench_attention, shape)
                 ->Args({1, 100})
                 ->Args({1, 4000})
+                ->Args({1, 100000})
                 ->Args({512, 0})
                 ->Args({512, 3584})
                 ->Unit(ms)

@@ -32,12 +32,13 @@ uint32_t part_queries(uint32_t num_queries) {
 
 /// Asks for the memory at `next` and what follows it, as much as one register of each of kColumns
 /// holds; null: for nothing. With few queries attention waits for memory, and keys and values lie
-/// in pieces too short for the core's own reads ahead.
+/// in pieces too short for the core's own reads ahead. Into the L2 cache: the L1 cache has too few
+/// reads under way at once.
 template <class Kv, size_t kColumns>
 HOKKU_INLINE void ask_ahead(const std::byte* next) {
     if (!next) return;
     for (size_t i = 0; i < kColumns * kLanes * sizeof(typename Kv::Element); i += 64)
-        __builtin_prefetch(next + i);
+        __builtin_prefetch(next + i, 0, 2);
 }
 
 /// Up to kQueries queries of the tile.
