@@ -17,6 +17,9 @@ void prefer_huge_pages(std::span<const std::byte> mapped);
 /// system cannot, or a page cannot be read, which who touches the bytes finds out.
 bool populate_pages(std::span<const std::byte> mapped);
 
+/// Takes the pages out of this process's tables; they stay in memory as long as the system likes.
+void unmap_pages(std::span<const std::byte> mapped);
+
 /// Moves bytes that lie in memory in small pages to huge ones, at once, for every process that maps
 /// them; those in huge pages stay where they are. Only whole huge pages within the bytes count.
 /// False: the system does not do that here, and need not be asked again.

@@ -39,6 +39,12 @@ bool populate_pages(std::span<const std::byte> mapped) {
 #endif
 }
 
+void unmap_pages(std::span<const std::byte> mapped) {
+    const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<uintptr_t>(mapped.data());
+    static_cast<void>(advise(first / page * page, first + mapped.size(), MADV_DONTNEED));
+}
+
 bool collapse_pages([[maybe_unused]] std::span<const std::byte> mapped) {
 #ifdef __linux__
     constexpr int kCollapse = 25;  // MADV_COLLAPSE, from Linux 6.1 on; C libraries lag behind

@@ -9,6 +9,8 @@ bool populate_pages(std::span<const std::byte> mapped) {
     return mapped.empty();  // PrefetchVirtualMemory only begins to read
 }
 
+void unmap_pages(std::span<const std::byte> /*mapped*/) {}
+
 bool collapse_pages(std::span<const std::byte> /*mapped*/) {
     return false;
 }

@@ -3,26 +3,33 @@
 // and checked and nobody knows yet which weights are where.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <thread>
 
 #include "base/mapped_file.h"
-#include "engine/read_ahead.h"
 
 namespace hokku {
 
-/// Reads the file from its beginning as long as it lives. What is in memory already costs next to
-/// nothing. A file that does not fit in the available memory, or cannot be mapped, is left alone;
-/// errors are found by who opens it.
+/// Reads the file from its beginning as long as it lives, on a thread of its own. What is in memory
+/// already costs next to nothing, and nothing is held: the system may drop it again. A file that
+/// does not fit in the available memory, or cannot be mapped, is left alone; errors are found by
+/// who opens it.
 class EarlyReading {
   public:
     EarlyReading(const std::filesystem::path& path, uint64_t available_bytes);
+    ~EarlyReading();
+    EarlyReading(const EarlyReading&) = delete;
+    EarlyReading& operator=(const EarlyReading&) = delete;
 
   private:
+    void read() const;
+
     std::unique_ptr<MappedFile> file_;
-    std::optional<ReadAhead> pages_;  // ends before the mapping
+    std::atomic<bool> is_stopped_{false};
+    std::thread thread_;
 };
 
 }  // namespace hokku
