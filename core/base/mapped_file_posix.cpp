@@ -68,12 +68,17 @@ struct FileHandle {
 void* map_file(int file, size_t size) {
     // Private, because some FUSE mounts refuse shared mappings; the pages are shared anyway.
     constexpr int kFlags = MAP_PRIVATE;
-    if (std::byte* place = size < kHugePageBytes ? nullptr : map_aligned_pages(size, PROT_NONE)) {
-        void* memory = mmap(place, size, PROT_READ, kFlags | MAP_FIXED, file, 0);
-        if (memory != MAP_FAILED) return memory;
-        munmap(place, size);
-    }
-    return mmap(nullptr, size, PROT_READ, kFlags, file, 0);
+    void* anywhere = mmap(nullptr, size, PROT_READ, kFlags, file, 0);
+    if (anywhere == MAP_FAILED || size < kHugePageBytes ||
+        reinterpret_cast<uintptr_t>(anywhere) % kHugePageBytes == 0)
+        return anywhere;
+    std::byte* place = map_aligned_pages(size, PROT_NONE);
+    if (!place) return anywhere;
+    void* aligned = mmap(place, size, PROT_READ, kFlags | MAP_FIXED, file, 0);
+    // Refused, the place may be another thread's by now: it is not given back.
+    if (aligned == MAP_FAILED) return anywhere;
+    munmap(anywhere, size);
+    return aligned;
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ bool collapse_pages([[maybe_unused]] std::span<const std::byte> mapped) {
     const uintptr_t begin = (first + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
     const uintptr_t end = (first + mapped.size()) / kHugePageBytes * kHugePageBytes;
     if (begin >= end || advise(begin, end, kCollapse) == 0) return true;
-    return errno == EAGAIN || errno == EBUSY;  // a page is in use at this moment
+    // In use, or no free huge page, at this moment.
+    return errno == EAGAIN || errno == EBUSY || errno == ENOMEM;
 #else
     return false;
 #endif

@@ -239,6 +239,43 @@ TEST_CASE("matmul: fine products lose no more than float32 rounding", "[backend]
     }
 }
 
+TEST_CASE("matmul: products that share x give the same bits however lanes divide them",
+          "[backend][quick][threads]") {
+    constexpr uint32_t kCols = 896, kFirst = 67, kSecond = 450;
+    const GuardedMatrix first(TensorType::q8_0, kFirst, kCols, BlockKind::plain, 1);
+    const GuardedMatrix second(TensorType::q8_0, kSecond, kCols, BlockKind::plain, 2);
+    const Rows x(1, kCols, 3);
+    for (const KernelTable* table : matmul_tables()) {
+        INFO(table->name);
+        std::vector<float> expected;
+        for (const uint32_t num_lanes : {1u, 2u, 3u}) {
+            ThreadTeam team(num_lanes);
+            auto scratch = MatmulScratch::create(
+                {.num_lanes = team.size(), .max_rows = 1, .max_in = kCols, .max_fine_in = kCols});
+            REQUIRE(scratch.ok());
+            const Case c{table, &team, &*scratch};
+            for (int round = 0; round < 20; ++round) {
+                std::vector<float> out(kFirst + kSecond, 777.0f);
+                const MatmulTarget targets[2] = {
+                    {&first.weight(), nullptr, out.data(), kFirst},
+                    {&second.weight(), nullptr, out.data() + kFirst, kSecond}};
+                run(c, x, 1, targets, Precision::fine, 1);
+                if (expected.empty()) expected = out;
+                REQUIRE(out == expected);
+            }
+        }
+        // Each alone is checked against double precision above.
+        std::vector<float> alone(kSecond);
+        ThreadTeam team(1);
+        auto scratch = MatmulScratch::create(
+            {.num_lanes = 1, .max_rows = 1, .max_in = kCols, .max_fine_in = kCols});
+        REQUIRE(scratch.ok());
+        const MatmulTarget target{&second.weight(), nullptr, alone.data(), kSecond};
+        run({table, &team, &*scratch}, x, 1, {&target, 1}, Precision::fine, 1);
+        CHECK(std::equal(alone.begin(), alone.end(), expected.begin() + kFirst));
+    }
+}
+
 /// Checks that the products of some rows are the same whatever rows are beside them.
 void check_ways(const Case& c, TensorType type, uint32_t cols, uint32_t seed) {
     constexpr uint32_t kRows = 21, kWeights = 37;

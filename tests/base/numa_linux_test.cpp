@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <future>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -85,15 +86,19 @@ TEST_CASE("InterleavedPages: pages come in turn while it lives, and only in this
           "[base][quick]") {
     if (!can_place()) return testing::report_skip(kCannot);
     const std::vector<uint32_t> nodes{0};
+    std::promise<void> placed;
+    int others = -1;
+    // Begun before, as threads inherit what their maker has chosen.
+    std::thread other([&others, wait = placed.get_future()] {
+        wait.wait();
+        others = policy();
+    });
     {
         const InterleavedPages placing(nodes);
         CHECK(placing.is_on());
         CHECK(policy() == 3);
-        int others = -1;
-        std::thread([&] {
-            set_policy(0, 0);
-            others = policy();
-        }).join();
+        placed.set_value();
+        other.join();
         CHECK(others == 0);
     }
     CHECK(policy() == 0);

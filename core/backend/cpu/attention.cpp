@@ -17,7 +17,7 @@ namespace hokku::cpu {
 namespace {
 
 /// Tiles times KV splits of one call that the lanes share split by split (few rows).
-constexpr uint32_t kMaxPartials = 256;
+constexpr uint32_t kMaxPartials = 512;
 /// KV splits of a row, at most.
 constexpr uint32_t kMaxSplits = 32;
 /// Blocks of one KV split, at least. The cut depends on the lengths alone, never on the number of

@@ -352,7 +352,7 @@ void Forward::run_dense(const FfnSpec& spec, const LayerWeights& weights) {
     add_up(buffers_.ffn_out);
 }
 
-/// Follows the products of gate and up without a barrier and ends with one.
+/// Of the products of gate and up. Begins and ends with a barrier.
 void Forward::activate_rows(const FfnSpec& spec, uint32_t num_rows, size_t hidden) {
     lane_.barrier();
     const size_t total = num_rows * hidden;

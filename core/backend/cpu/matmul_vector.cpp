@@ -16,7 +16,7 @@ uint32_t num_safe_rows(const WeightMatrix& weight) {
     return weight.rows - static_cast<uint32_t>(std::min<size_t>(unsafe, weight.rows));
 }
 
-/// Rows [first, first + num_streams * stream_rows) of a weight matrix as streams.
+/// Rows [first, first + kGemvStreams * rows) of a weight matrix as streams.
 struct Streams {
     uint32_t first = 0, rows = 0;  ///< Of the first stream; rows of each.
 };

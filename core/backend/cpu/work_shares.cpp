@@ -60,7 +60,6 @@ bool WorkShares::take(uint32_t lane, uint32_t turn, uint32_t grain, Part& part) 
                 part = {owner, std::min(round_up_to_even(left.end - wanted), left.end), left.end};
                 rest.end = part.begin;
             }
-            if (part.begin == part.end) break;
             if (word.compare_exchange_weak(seen, pack(rest), std::memory_order_relaxed))
                 return true;
         }

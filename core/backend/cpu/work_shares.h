@@ -25,8 +25,7 @@ class WorkShares {
 
     /// Lane `lane` begins job number `turn` with `num_units` (at most kMaxUnits) of its own. All
     /// lanes begin the same jobs in the same order, each when it is done with the one before: when
-    /// take() has returned false to it. A lane may be up to 2^20 jobs
-    /// ahead of another.
+    /// take() has returned false to it. A lane may be up to 2^20 jobs ahead of another.
     void open(uint32_t lane, uint32_t turn, uint32_t num_units);
 
     /// Gives lane `lane` the next units of job `turn`, `grain` or more at a time unless fewer are

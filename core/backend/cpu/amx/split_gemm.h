@@ -275,7 +275,8 @@ void multiply_split_block(const SplitCall& call, size_t first_weight) {
     const uint16_t* w =
         call.panel + first_weight / kSplitTile * call.num_steps * kParts * kPartValues;
     const size_t x_tile = call.x_tile_stride, w_tile = call.num_steps * kParts * kPartValues;
-    // The next rows of x come from behind the L2 cache: every pair of weight tiles asks for some.
+    // The next rows of x come from behind the L2 cache the first time: every pair of weight tiles
+    // asks for some.
     constexpr size_t kBlockWeights = 2 * kSplitTile;
     const size_t num_blocks = (call.num_weights + kBlockWeights - 1) / kBlockWeights;
     const size_t num_lines = 4 * kSplitTile / num_blocks;
