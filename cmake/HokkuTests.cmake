@@ -16,11 +16,11 @@ function(hokku_add_test name)
     hokku_register_tests(${name})
 endfunction()
 
-# Where HOKKU_UNITY is on: what nearly every test includes is compiled once, as hokku_test_support's.
-# Only headers of the system, whose paths are the same for every checkout, so that a compiler cache
-# serves them all.
+# For sanitizers: what nearly every test includes is compiled once, as hokku_test_support's. Only
+# headers of the system, whose paths are the same for every checkout, so that a compiler cache serves
+# them all. Not where the compiler optimises more: it then warns of what these headers do.
 set(HOKKU_PRECOMPILES_TESTS OFF)
-if(HOKKU_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(HOKKU_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(HOKKU_PRECOMPILES_TESTS ON)
 endif()
 function(hokku_precompile_test_headers)
