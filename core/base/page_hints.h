@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 
 namespace hokku {
@@ -19,6 +20,11 @@ bool populate_pages(std::span<const std::byte> mapped);
 
 /// Takes the pages out of this process's tables; they stay in memory as long as the system likes.
 void unmap_pages(std::span<const std::byte> mapped);
+
+/// Brings the bytes into memory, a huge page at a time, and lets each go at once, so that they are
+/// never this process's. `goes_on` is asked before each; false, or a system that cannot, leaves the
+/// rest.
+void read_in_passing(std::span<const std::byte> mapped, const std::function<bool()>& goes_on);
 
 /// Moves bytes that lie in memory in small pages to huge ones, at once, for every process that maps
 /// them; those in huge pages stay where they are. Only whole huge pages within the bytes count.

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/early_reading.h"
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "backend/cpu/numa_topology.h"
 #include "base/numa.h"
 #include "base/page_hints.h"
-#include "base/zeroed_pages.h"
 
 namespace hokku {
 
@@ -28,16 +26,10 @@ EarlyReading::~EarlyReading() {
     if (thread_.joinable()) thread_.join();
 }
 
-/// A huge page at a time, which is let go at once: a file that turns out to be none of a model has
-/// taken no memory of this process.
+/// In passing: a file that turns out to be none of a model has taken no memory of this process.
 void EarlyReading::read() const {
     const InterleavedPages placing(cpu::numa_node_ids(cpu::numa_nodes()));
-    const std::span<const std::byte> bytes = file_->bytes();
-    for (size_t at = 0; at < bytes.size() && !is_stopped_; at += kHugePageBytes) {
-        const auto piece = bytes.subspan(at, std::min(kHugePageBytes, bytes.size() - at));
-        if (!populate_pages(piece)) return;
-        unmap_pages(piece);
-    }
+    read_in_passing(file_->bytes(), [this] { return !is_stopped_; });
 }
 
 }  // namespace hokku

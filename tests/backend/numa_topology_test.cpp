@@ -21,6 +21,11 @@ using Cpus = std::vector<uint32_t>;
 class Machine {
   public:
     explicit Machine(const std::string& online) { write("online", online); }
+    /// Of two nodes.
+    Machine(const std::string& first, const std::string& second) : Machine("0-1") {
+        node(0, first);
+        node(1, second);
+    }
     void node(int id, const std::string& cpus) const {
         write("node" + std::to_string(id) + "/cpulist", cpus);
     }
@@ -51,9 +56,7 @@ TEST_CASE("numa_nodes: nothing to choose where there is one node, or none is tol
 }
 
 TEST_CASE("numa_nodes: two nodes with the CPUs of each", "[backend][quick]") {
-    const Machine two("0-1");
-    two.node(0, "0,2,4,6");
-    two.node(1, "1,3,5,7");
+    const Machine two("0,2,4,6", "1,3,5,7");
     const auto nodes = numa_nodes(two.root(), kEight);
     REQUIRE(nodes.size() == 2);
     CHECK(nodes[0].cpus == Cpus{0, 2, 4, 6});
@@ -75,9 +78,7 @@ TEST_CASE("numa_nodes: memory without CPUs is no place for lanes or weights", "[
 }
 
 TEST_CASE("numa_nodes: only CPUs that the process may use", "[backend][quick]") {
-    const Machine two("0-1");
-    two.node(0, "0-3");
-    two.node(1, "4-7");
+    const Machine two("0-3", "4-7");
     CHECK(numa_nodes(two.root(), Cpus{0, 1, 2}).empty());  // all on one node
     const auto nodes = numa_nodes(two.root(), Cpus{2, 3, 4, 5, 6, 7});
     REQUIRE(nodes.size() == 2);
@@ -93,25 +94,17 @@ TEST_CASE("numa_nodes: damaged files are as one node", "[backend][quick]") {
     const Machine absent("0-1");
     absent.node(0, "0-7");
     CHECK(numa_nodes(absent.root(), kEight).empty());
-    const Machine garbage("0-1");
-    garbage.node(0, "0-3");
-    garbage.node(1, "4-x");
+    const Machine garbage("0-3", "4-x");
     CHECK(numa_nodes(garbage.root(), kEight).empty());
-    const Machine twice("0-1");
-    twice.node(0, "0-4");
-    twice.node(1, "3-7");
+    const Machine twice("0-4", "3-7");
     CHECK(numa_nodes(twice.root(), kEight).empty());
-    const Machine nowhere("0-1");
-    nowhere.node(0, "0-3");
-    nowhere.node(1, "4-6");
+    const Machine nowhere("0-3", "4-6");
     CHECK(numa_nodes(nowhere.root(), kEight).empty());
 }
 
 TEST_CASE("numa_nodes: hyperthreads and slow cores do not count for the lanes",
           "[backend][quick]") {
-    const Machine hybrid("0-1");
-    hybrid.node(0, "0-3");
-    hybrid.node(1, "4-7");
+    const Machine hybrid("0-3", "4-7");
     // Node 0: two fast cores of two threads each. Node 1: a fast core, two slow ones, a fast one.
     hybrid.write("../../cpu_core/cpus", "0-4,7");
     for (int cpu = 0; cpu < 4; ++cpu)

@@ -11,14 +11,14 @@ namespace hokku::cpu {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 std::optional<std::string> read_first_line(const fs::path& path) {
     std::ifstream file(path);
     std::string line;
     if (!file || !std::getline(file, line)) return std::nullopt;
     return line;
 }
+
+namespace {
 
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
@@ -82,6 +82,13 @@ std::vector<uint32_t> parse_cpu_list(std::string_view text) {
     return cpus;
 }
 
+std::vector<uint32_t> in_both(std::span<const uint32_t> cpus, std::span<const uint32_t> others) {
+    std::vector<uint32_t> both;
+    for (const uint32_t cpu : cpus)
+        if (std::find(others.begin(), others.end(), cpu) != others.end()) both.push_back(cpu);
+    return both;
+}
+
 uint32_t count_physical_cores(const fs::path& root, std::span<const uint32_t> cpus) {
     std::set<uint32_t> first_siblings;  // The lowest logical CPU names its core.
     for (const uint32_t cpu : cpus) {
@@ -98,9 +105,7 @@ uint32_t count_physical_cores(const fs::path& root, std::span<const uint32_t> cp
 std::vector<uint32_t> fast_cpus(const fs::path& root, std::span<const uint32_t> cpus) {
     std::vector<uint32_t> fast;
     if (const auto line = read_first_line(root / "sys/devices/cpu_core/cpus")) {
-        const std::vector<uint32_t> listed = parse_cpu_list(*line);
-        for (const uint32_t cpu : cpus)
-            if (std::find(listed.begin(), listed.end(), cpu) != listed.end()) fast.push_back(cpu);
+        fast = in_both(cpus, parse_cpu_list(*line));
     } else {
         std::vector<uint32_t> capacities;
         for (const uint32_t cpu : cpus) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,12 @@ namespace hokku::cpu {
 
 /// Logical CPUs of a kernel list such as "0-3,8,10-11"; empty when malformed.
 std::vector<uint32_t> parse_cpu_list(std::string_view text);
+
+/// Those of `cpus` that are among `others`.
+std::vector<uint32_t> in_both(std::span<const uint32_t> cpus, std::span<const uint32_t> others);
+
+/// Of a file that the kernel shows; nothing if it cannot be read.
+std::optional<std::string> read_first_line(const std::filesystem::path& path);
 
 /// Distinct physical cores among `cpus`, by sys/devices/system/cpu/cpuN/topology below `root`.
 /// A CPU whose topology cannot be read counts as a core of its own.

@@ -40,7 +40,6 @@ struct MatmulLimits {
     uint32_t max_in = 0;             ///< in_features.
     uint32_t max_fine_in = 0;        ///< in_features of products with Precision::fine.
     uint32_t max_split_in = max_in;  ///< in_features of weights stored as floats.
-    uint32_t max_targets = 8;        ///< Products of one group.
 };
 
 /// Scratch memory of the products of one backend, sized once at load.

@@ -69,6 +69,9 @@ inline constexpr uint32_t kMaxGemvVectors = 8;
 
 /// Rows far apart that a GEMV reads at the same time: linear streams for the prefetcher.
 inline constexpr uint32_t kGemvStreams = 4;
+/// Where kernels ask for weights ahead, by so many bytes in each stream (1 to 4 KiB are alike on a
+/// Zen 5, 1 and 2 KiB on a Xeon, where more is worse; 2026-11).
+inline constexpr size_t kGemvBytesAhead = 2048;
 
 struct GemvCall {
     const uint8_t* weights = nullptr;       ///< First row of the first stream.

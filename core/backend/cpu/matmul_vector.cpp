@@ -154,6 +154,7 @@ void multiply_vectors(const Product& product, MatmulScratch::State& state,
         multiply_shares(product, state.shares, targets.subspan(first, end - first));
     }
 }
+
 namespace {
 
 Product product_of(const Lane& lane, const KernelTable& kernels, MatmulScratch& scratch,
@@ -165,14 +166,12 @@ Product product_of(const Lane& lane, const KernelTable& kernels, MatmulScratch& 
 }  // namespace
 
 void read_ahead(const Lane& lane, const KernelTable& kernels, const WeightMatrix& weight) {
-    // From here on the kernels ask ahead themselves.
-    constexpr size_t kBytes = 2048;
     if (!kernels.matmul->reads_ahead || !weight) return;
     const Streams streams = make_streams(weight, vector_share(lane, weight.rows));
     const size_t stream_bytes = streams.rows * weight.row_stride;
     for (uint32_t stream = 0; stream < kGemvStreams; ++stream) {
         const uint8_t* begin = row_of(weight, streams.first) + stream * stream_bytes;
-        for (size_t line = 0; line < std::min(kBytes, stream_bytes); line += 64)
+        for (size_t line = 0; line < std::min(kGemvBytesAhead, stream_bytes); line += 64)
             __builtin_prefetch(begin + line, 0, 2);
     }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/cpu/numa_topology.h"
 
-#include <algorithm>
-#include <fstream>
 #include <string>
 
 #include "backend/cpu/cpu_topology.h"
@@ -15,17 +13,7 @@ namespace {
 
 /// The list in a file's first line; empty where there is none.
 std::vector<uint32_t> read_list(const fs::path& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return parse_cpu_list(line);
-}
-
-std::vector<uint32_t> in_both(std::span<const uint32_t> cpus, std::span<const uint32_t> others) {
-    std::vector<uint32_t> both;
-    for (const uint32_t cpu : cpus)
-        if (std::find(others.begin(), others.end(), cpu) != others.end()) both.push_back(cpu);
-    return both;
+    return parse_cpu_list(read_first_line(path).value_or(""));
 }
 
 }  // namespace

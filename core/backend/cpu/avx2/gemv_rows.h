@@ -10,7 +10,6 @@ namespace hokku::cpu {
 namespace {
 
 constexpr uint32_t kStreams = kGemvStreams;
-constexpr size_t kBytesAhead = 2048;  ///< As in avx512/gemv.cpp.
 
 /// Dot products of kCount rows that lie stream_bytes apart with kVectors vectors.
 template <class Step, bool kHasResidual, uint32_t kVectors, uint32_t kCount>
@@ -29,7 +28,8 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
         for (uint32_t s = 0; s < kCount; ++s) {
             const uint8_t* p = first + s * stream_bytes;
             for (size_t line = 0; kCount > 1 && call.reads_ahead && line < Step::kBytes; line += 64)
-                _mm_prefetch(reinterpret_cast<const char*>(p + kBytesAhead + line), _MM_HINT_T0);
+                _mm_prefetch(reinterpret_cast<const char*>(p + kGemvBytesAhead + line),
+                             _MM_HINT_T0);
 #pragma GCC unroll 4
             for (uint32_t i = 0; i < kVectors; ++i) {
                 sums[i][s] = Step::run(sums[i][s], p, v[i], step);

@@ -12,11 +12,10 @@ namespace hokku::cpu {
 namespace {
 
 constexpr uint32_t kStreams = kGemvStreams;
-/// Several vectors keep the core so busy that its own reads ahead do not suffice: without asking
-/// ahead a step with four takes half as long again (Zen 5, 2026-11; 1 to 4 KiB are alike). For one
-/// it depends on the processor (GemvCall::reads_ahead). Single rows, at the end of a stream or
-/// chosen ones, have nothing ahead.
-constexpr size_t kBytesAhead = 2048;
+// Several vectors keep the core so busy that its own reads ahead do not suffice: without asking
+// ahead a step with four takes half as long again (Zen 5, 2026-11). For one it depends on the
+// processor (GemvCall::reads_ahead). Single rows, at the end of a stream or chosen ones, have
+// nothing ahead.
 
 template <bool kFine>
 HOKKU_INLINE StepVector<kFine> step_vector(const GemvCall& call, uint32_t index) {
@@ -57,7 +56,7 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t vector, const uint8_t*
             for (uint32_t s = 0; s < kTogether; ++s) {
                 const uint8_t* p = first + (pair + s) * stream_bytes;
                 if (kCount > 1 && (kVectors > 1 || call.reads_ahead))
-                    prefetch<Type::kBytes>(p + kBytesAhead);
+                    prefetch<Type::kBytes>(p + kGemvBytesAhead);
                 weights[s] = weights_for<kFine>(Type::unpack(p, lanes));
             }
 #pragma GCC unroll 4
@@ -92,7 +91,7 @@ HOKKU_INLINE void run_row_pairs(const GemvCall& call, const uint8_t* first, size
 #pragma GCC unroll 4
         for (uint32_t s = 0; s < kStreams; ++s) {
             const uint8_t* p = first + s * stream_bytes;
-            if (call.reads_ahead) prefetch<Type::kBytes>(p + kBytesAhead);
+            if (call.reads_ahead) prefetch<Type::kBytes>(p + kGemvBytesAhead);
             add(s, weights_for<kFine>(Type::unpack(p, 0xffff)), values);
         }
         first += Type::kBytes;
@@ -240,7 +239,7 @@ float float_row(const GemvCall& call, const float* x, const uint8_t* row) {
     __m512 sums[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
     size_t i = 0;
     for (; i + 32 <= call.n; i += 32) {
-        if (call.reads_ahead) prefetch<32 * Load::kBytes>(row + i * Load::kBytes + kBytesAhead);
+        if (call.reads_ahead) prefetch<32 * Load::kBytes>(row + i * Load::kBytes + kGemvBytesAhead);
         for (size_t k = 0; k < 2; ++k) {
             sums[k] = _mm512_fmadd_ps(Load::run(row + (i + 16 * k) * Load::kBytes),
                                       _mm512_loadu_ps(x + i + 16 * k), sums[k]);

@@ -16,8 +16,6 @@ namespace hokku::cpu {
 namespace {
 
 constexpr uint32_t kStreams = kGemvStreams;
-/// As in gemv.cpp.
-constexpr size_t kBytesAhead = 2048;
 
 /// A type of points with a way to look them up. By permutations two streams share what is loaded of
 /// the table; gathers of all streams come before what waits for them, of which processors hold
@@ -104,7 +102,7 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uin
             }
             for (uint32_t s = 0; s < kGroup; ++s) {
                 if (call.reads_ahead)
-                    prefetch<Type::kBytes>(first + (group + s) * stream_bytes + kBytesAhead);
+                    prefetch<Type::kBytes>(first + (group + s) * stream_bytes + kGemvBytesAhead);
                 const auto block = weights_for<kFine>(Type::unpack(now[s], d[group + s], lanes));
                 for (uint32_t i = 0; i < num_vectors; ++i) {
                     const auto values = load_for<Type>(vector_of<kFine>(call, i), step);

@@ -3,7 +3,7 @@
 
 namespace hokku {
 
-// The system keeps threads near their memory by itself, and files have no node to choose.
+// Windows keeps threads near their memory by itself, and files have no node to choose there.
 
 ThreadBinding::ThreadBinding(std::span<const uint32_t> /*cpus*/) {}
 ThreadBinding::~ThreadBinding() = default;

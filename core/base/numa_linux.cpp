@@ -3,16 +3,12 @@
 // libnuma, which not every machine has.
 #include "base/numa.h"
 
-#ifdef __linux__
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
-#endif
 
 namespace hokku {
-
-#ifdef __linux__
 
 namespace {
 
@@ -77,19 +73,5 @@ InterleavedPages::InterleavedPages(std::span<const uint32_t> nodes) {
 InterleavedPages::~InterleavedPages() {
     if (is_on_) syscall(SYS_set_mempolicy, kDefault, nullptr, 0);
 }
-
-#else
-
-ThreadBinding::ThreadBinding(std::span<const uint32_t> /*cpus*/) {}
-ThreadBinding::~ThreadBinding() = default;
-
-bool place_memory(std::span<std::byte> /*memory*/, std::span<const uint32_t> /*nodes*/) {
-    return false;
-}
-
-InterleavedPages::InterleavedPages(std::span<const uint32_t> /*nodes*/) {}
-InterleavedPages::~InterleavedPages() = default;
-
-#endif
 
 }  // namespace hokku
