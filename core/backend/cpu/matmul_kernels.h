@@ -40,6 +40,7 @@ enum class VectorLayout : uint32_t {
     super_nibbles,
     quads,
     super_plain,
+    super_points,
     ternary,
     // avx2
     blocks,

@@ -91,6 +91,15 @@ void store_quads(const GemvVector& v, size_t b, const Block& block, int32_t zero
     }
 }
 
+/// Super-points: as super_plain, but of each 16 codes value s of both halves of two points comes to
+/// byte 0 to 3: of the first halves, then of the second.
+void store_super_points(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
+    const __m128i order = _mm_setr_epi8(0, 8, 4, 12, 1, 9, 5, 13, 2, 10, 6, 14, 3, 11, 7, 15);
+    Block moved = block;
+    for (__m128i& codes : moved.codes) codes = _mm_shuffle_epi8(codes, order);
+    store_super(v, b, kSuperPlain, moved, zero_point);
+}
+
 /// Ternary: digit n of every byte of a block of TQ1_0 meets register n, where its code counts 4^n
 /// (the fifth one: 1) as much; 16 starts and scales for each register.
 void store_ternary(const GemvVector& v, size_t b, const Block& block, int32_t zero_point) {
@@ -162,6 +171,8 @@ void store_block(const GemvVector& v, size_t b, size_t n, VectorLayout layout, c
             return store_super(v, b, kSuperPairs, block, zero_point);
         case VectorLayout::super_plain:
             return store_super(v, b, kSuperPlain, block, zero_point);
+        case VectorLayout::super_points:
+            return store_super_points(v, b, block, zero_point);
         case VectorLayout::super_linear:
             return store_super(v, b, kSuperLinear, block, zero_point);
         case VectorLayout::super_two:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backend/cpu/avx512/gemv_iq2.h"
 #include "backend/cpu/avx512/gemv_points.h"
 #include "backend/cpu/avx512/gemv_ternary.h"
 #include "backend/cpu/avx512/tables.h"
@@ -16,6 +17,12 @@ namespace hokku::cpu {
 namespace {
 
 constexpr uint32_t kStreams = kGemvStreams;
+
+/// Whether d of the blocks of all streams is read together.
+template <class Type>
+constexpr bool kHasD = requires {
+    Type::d_bits(nullptr);
+};
 
 /// A type of points with a way to look them up. By permutations two streams share what is loaded of
 /// the table; gathers of all streams come before what waits for them, of which processors hold
@@ -37,6 +44,25 @@ struct PointType : Step {
     }
 };
 
+/// A type that looks up the points of two streams together.
+template <class Step>
+struct Iq2Type : Step {
+    using Found = FoundIq2;
+    static constexpr uint32_t kTogether = 2;
+
+    template <uint32_t kCount>
+    HOKKU_INLINE static void find(const uint8_t* first, size_t stream_bytes,
+                                  Found (&found)[kCount]) {
+        find_iq2<Step>(first, stream_bytes, found);
+    }
+    HOKKU_INLINE static Weights<4> unpack(const Found& found, float d, __mmask16) {
+        Weights<4> weights;
+        set_iq2_codes(found, weights);
+        weights.scales = Step::scales(found.p, _mm512_set1_ps(d));
+        return weights;
+    }
+};
+
 /// A type without anything to find.
 template <class Step>
 struct SingleType : Step {
@@ -46,15 +72,13 @@ struct SingleType : Step {
     HOKKU_INLINE static void find(const uint8_t* first, size_t, Found (&found)[1]) {
         found[0] = first;
     }
-    HOKKU_INLINE static auto unpack(Found found, float, __mmask16 lanes) {
-        return Step::unpack(found, lanes);
+    HOKKU_INLINE static auto unpack(Found found, float d, __mmask16 lanes) {
+        if constexpr (kHasD<Step>) {
+            return Step::unpack(found, d);
+        } else {
+            return Step::unpack(found, lanes);
+        }
     }
-};
-
-/// Whether d of the blocks of all streams is read together.
-template <class Type>
-constexpr bool kHasD = requires {
-    Type::d_bits(nullptr);
 };
 
 template <int kBytes>
@@ -83,6 +107,8 @@ template <class Type, bool kFine, uint32_t kCount, size_t kMaxVectors>
 HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uint8_t* first,
                            size_t stream_bytes, __m512 (&sums)[kMaxVectors][kStreams]) {
     const size_t num_full = call.n / Type::kValues, rest = call.n % Type::kValues;
+    // Without a branch, which would keep compilers from mixing what waits with what need not.
+    const size_t ahead = call.reads_ahead ? kGemvBytesAhead : 0;
     for (uint32_t i = 0; i < num_vectors; ++i)
         for (__m512& sum : sums[i]) sum = _mm512_setzero_ps();
     const auto run_step = [&](size_t step, __mmask16 lanes) HOKKU_LAMBDA {
@@ -101,8 +127,7 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uin
                            found[(group / kGroup + 1) % 2]);
             }
             for (uint32_t s = 0; s < kGroup; ++s) {
-                if (call.reads_ahead)
-                    prefetch<Type::kBytes>(first + (group + s) * stream_bytes + kGemvBytesAhead);
+                prefetch<Type::kBytes>(first + (group + s) * stream_bytes + ahead);
                 const auto block = weights_for<kFine>(Type::unpack(now[s], d[group + s], lanes));
                 for (uint32_t i = 0; i < num_vectors; ++i) {
                     const auto values = load_for<Type>(vector_of<kFine>(call, i), step);
@@ -165,6 +190,7 @@ constexpr GemvKernel make_kernel() {
 
 void fill_avx512_gemv_codebooks(MatmulKernels& table, bool gathers_fast) {
     fill_byte_tables();
+    fill_iq2_tables();
     fill_point_tables();
     fill_ternary_tables();
     const auto set = [&table](TensorType type, GemvKernel kernel) {
@@ -174,15 +200,15 @@ void fill_avx512_gemv_codebooks(MatmulKernels& table, bool gathers_fast) {
         constexpr LookUp kLookUp = decltype(look_up)::value;
         set(TensorType::iq1_m, make_kernel<PointType<StepIq1M, kLookUp>>());
         set(TensorType::iq1_s, make_kernel<PointType<StepIq1S, kLookUp>>());
-        set(TensorType::iq2_s, make_kernel<PointType<StepIq2S, kLookUp>>());
-        set(TensorType::iq2_xs, make_kernel<PointType<StepIq2Xs, kLookUp>>());
-        set(TensorType::iq2_xxs, make_kernel<PointType<StepIq2Xxs, kLookUp>>());
     };
     if (gathers_fast) {
         set_points(std::integral_constant<LookUp, LookUp::gather>());
     } else {
         set_points(std::integral_constant<LookUp, LookUp::permute>());
     }
+    set(TensorType::iq2_s, make_kernel<Iq2Type<StepIq2S>>());
+    set(TensorType::iq2_xs, make_kernel<Iq2Type<StepIq2Xs>>());
+    set(TensorType::iq2_xxs, make_kernel<Iq2Type<StepIq2Xxs>>());
     set(TensorType::iq3_s, make_kernel<SingleType<StepIq3S>>());
     set(TensorType::iq3_xxs, make_kernel<SingleType<StepIq3Xxs>>());
     set(TensorType::nvfp4, make_kernel<SingleType<StepNvfp4>>());

@@ -36,13 +36,32 @@ void fill_byte_tables() {
 
 // ---- table look-ups ----------------------------------------------------------------------------
 
-/// Entries of a table of 128 bytes, and of 256; higher bits of the indices do not matter.
-HOKKU_INLINE __m512i look_up_128(const uint8_t* table, __m512i index) {
-    return _mm512_permutex2var_epi8(load_bytes(table), index, load_bytes(table + 64));
+/// Which of 64 indices have their bits 6, 7, 8 and 9 set.
+struct IndexBits {
+    __mmask64 of[4];
+};
+
+HOKKU_INLINE __mmask64 seventh_bits(__m512i x) {
+    return _mm512_movepi8_mask(_mm512_add_epi8(x, x));
 }
-HOKKU_INLINE __m512i look_up_256(const uint8_t* table, __m512i index) {
-    return _mm512_mask_mov_epi8(look_up_128(table, index), _mm512_movepi8_mask(index),
-                                look_up_128(table + 128, index));
+
+/// Of indices of eight bits.
+HOKKU_INLINE IndexBits bits_of_bytes(__m512i index) {
+    return {{seventh_bits(index), _mm512_movepi8_mask(index), 0, 0}};
+}
+
+/// Entries of a table of kEntries bytes. (Permutations of two registers take three steps.)
+template <size_t kEntries>
+HOKKU_INLINE __m512i look_up_bytes(const uint8_t* table, __m512i index, const IndexBits& k) {
+    if constexpr (kEntries == 128) {
+        const __m512i low = _mm512_permutexvar_epi8(index, load_bytes(table));
+        return _mm512_mask_permutexvar_epi8(low, k.of[0], index, load_bytes(table + 64));
+    } else {
+        constexpr size_t kHalf = kEntries / 2;
+        constexpr size_t kBit = kEntries == 256 ? 1 : kEntries == 512 ? 2 : 3;
+        return _mm512_mask_mov_epi8(look_up_bytes<kHalf>(table, index, k), k.of[kBit],
+                                    look_up_bytes<kHalf>(table + kHalf, index, k));
+    }
 }
 
 /// Bit i of each byte is the parity of those of its bits that byte 7 - i of `rows` has.
@@ -99,9 +118,10 @@ struct StepIq3Xxs : SuperBlock<98, VectorLayout::quads, 64> {
         const __m512i seven_bits =
             _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x15150e0e07070000), words);
         const __m512i signs = even_signs(seven_bits);
+        const IndexBits bits = bits_of_bytes(index);
         Quads quads;
         for (int s = 0; s < 4; ++s)
-            quads.codes[s] = negate(look_up_256(tables.iq3_xxs[s], index), signs, s);
+            quads.codes[s] = negate(look_up_bytes<256>(tables.iq3_xxs[s], index, bits), signs, s);
         quads.scales =
             scales_of(_mm512_srli_epi32(_mm512_shuffle_epi32(words, _MM_PERM_CCAA), 28), 0.5f, p);
         return quads;
@@ -117,10 +137,10 @@ struct StepIq3S : SuperBlock<110, VectorLayout::quads, 64> {
         const __m512i index = load_bytes(p + 2);
         __mmask64 ninth;
         std::memcpy(&ninth, p + 66, sizeof ninth);
-        __m512i points[2];
-        for (int i = 0; i < 2; ++i)
-            points[i] = _mm512_mask_mov_epi8(look_up_256(tables.iq3_s[i], index), ninth,
-                                             look_up_256(tables.iq3_s[i] + 256, index));
+        IndexBits bits = bits_of_bytes(index);
+        bits.of[2] = ninth;
+        const __m512i points[2] = {look_up_bytes<512>(tables.iq3_s[0], index, bits),
+                                   look_up_bytes<512>(tables.iq3_s[1], index, bits)};
         const __m512i signs = repeat_bytes<2>(_mm512_castsi256_si512(load_bytes32(p + 74)));
         Quads quads;
         for (int s = 0; s < 4; ++s) {

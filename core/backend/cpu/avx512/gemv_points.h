@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps super-blocks of IQ1 and IQ2, whose codes are points of eight values: one struct per type.
-// Layouts as in backend/dequantize_codebooks.h. Internal linkage on purpose.
+// Steps super-blocks of IQ1, whose codes are points of eight values: one struct per type; and what
+// IQ2 shares with them. Layouts as in backend/dequantize_codebooks.h. Internal linkage on purpose.
 //
 // 32-bit lane l of a register stands for points 2 l and 2 l + 1, the values 16 l to 16 l + 15
 // (layout super_plain): it has one scale.
@@ -25,11 +25,7 @@ struct PointTable {
     alignas(64) uint32_t bytes[kSize];
 };
 struct PointTables {
-    PointTable<256, 0, 4> iq2_xxs;
-    PointTable<512, 0, 4> iq2_xs;
-    PointTable<1024, 0, 4> iq2_s;
     PointTable<2048, 3, 6> iq1_s;
-    alignas(64) uint8_t iq2_codes[64];
 };
 PointTables point_tables;  // Filled once, before any kernel can be called.
 
@@ -46,14 +42,7 @@ void fill_point_table(const uint16_t (&grid)[kSize], PointTable<kSize, kLow, kHi
 }
 
 void fill_point_tables() {
-    fill_point_table(blocks::kIq2XxsGrid, point_tables.iq2_xxs);
-    fill_point_table(blocks::kIq2XsGrid, point_tables.iq2_xs);
-    fill_point_table(blocks::kIq2SGrid, point_tables.iq2_s);
     fill_point_table(blocks::kIq1SGrid, point_tables.iq1_s);
-    constexpr uint8_t kMagnitudes[4] = {8, 25, 43, 0};
-    for (uint32_t i = 0; i < 64; ++i)  // Bit 3 is the sign; other bits do not matter.
-        point_tables.iq2_codes[i] =
-            static_cast<uint8_t>(64 + (i & 8 ? -kMagnitudes[i & 3] : kMagnitudes[i & 3]));
 }
 
 /// Replaces indices by entries of a table of kEntries (a power of two, at least 64) 16-bit numbers;
@@ -181,10 +170,13 @@ alignas(64) constexpr float kIq1Scales[16] = {0.125f, 0.375f, 0.625f, 0.875f, 1.
                                               1.625f, 1.875f, 0.125f, 0.375f, 0.625f, 0.875f,
                                               1.125f, 1.375f, 1.625f, 1.875f};
 
-HOKKU_INLINE __m512i splat_long(const uint8_t* p) {
+HOKKU_INLINE int64_t load_long(const uint8_t* p) {
     int64_t word;
     std::memcpy(&word, p, sizeof word);
-    return _mm512_set1_epi64(word);
+    return word;
+}
+HOKKU_INLINE __m512i splat_long(const uint8_t* p) {
+    return _mm512_set1_epi64(load_long(p));
 }
 /// The 16 nibbles of eight bytes.
 HOKKU_INLINE __m512 nibble_scales(const uint8_t* p, __m512 d) {
@@ -194,81 +186,6 @@ HOKKU_INLINE __m512 nibble_scales(const uint8_t* p, __m512 d) {
         splat_long(p));
     return look_up_scales(kIq2Scales, nibbles, d);
 }
-
-// ---- IQ2 ---------------------------------------------------------------------------------------
-
-/// `signs`: those of the two points of a lane from bit 0 and from bit kDistance of it on.
-template <int kDistance>
-HOKKU_INLINE void set_iq2_codes(const __m512i (&points)[2], __m512i signs, Weights<4>& w) {
-    const __m512i by_byte[2] = {fields<-3, 1>(signs), fields<kDistance - 3, 1>(signs)};
-    const __m512i codes = load_bytes(point_tables.iq2_codes);
-    for (int g = 0; g < 2; ++g) {
-        // Bits 3 and 7 are the signs of the values whose codes lie below them.
-        const __m512i x = select(points[g], by_byte[g], static_cast<int8_t>(0x88));
-        w.codes[2 * g] = _mm512_permutexvar_epi8(x, codes);
-        w.codes[2 * g + 1] = _mm512_permutexvar_epi8(_mm512_srli_epi32(x, 4), codes);
-    }
-}
-
-struct StepIq2Xxs : SuperBlock<66, VectorLayout::super_plain, 64> {
-    HOKKU_INLINE static uint64_t d_bits(const uint8_t* p) { return load_short(p); }
-    static constexpr const auto& kTable = point_tables.iq2_xxs;
-    HOKKU_INLINE static __m512i read(const uint8_t* p) { return load_bytes(p + 2); }
-    HOKKU_INLINE static void index(const uint8_t*, __m512i x, __m512i (&index)[2]) {
-        // Of each eight bytes the first four.
-        constexpr __mmask64 kLowest = 0x1111111111111111;
-        index[0] =
-            _mm512_maskz_multishift_epi64_epi8(kLowest, _mm512_set1_epi64(0x0000001000000000), x);
-        index[1] =
-            _mm512_maskz_multishift_epi64_epi8(kLowest, _mm512_set1_epi64(0x0000001800000008), x);
-    }
-    HOKKU_INLINE static void finish(const FoundPoints& found, __m512 d, Weights<4>& w) {
-        // Of each eight bytes the last four: four times seven bits, and the scale.
-        const __m512i seven_bits =
-            _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x35352e2e27272020), found.read);
-        set_iq2_codes<16>(found.points, even_signs(seven_bits), w);
-        const __m512i scales =
-            _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x0000003c0000003c), found.read);
-        w.scales = look_up_scales(kIq2Scales, scales, d);
-    }
-};
-
-struct StepIq2Xs : SuperBlock<74, VectorLayout::super_plain, 64> {
-    HOKKU_INLINE static uint64_t d_bits(const uint8_t* p) { return load_short(p); }
-    static constexpr const auto& kTable = point_tables.iq2_xs;
-    HOKKU_INLINE static __m512i read(const uint8_t* p) { return load_bytes(p + 2); }
-    HOKKU_INLINE static void index(const uint8_t*, __m512i x, __m512i (&index)[2]) {
-        const __m512i nine_bits = _mm512_set1_epi32(511);
-        index[0] = _mm512_and_si512(x, nine_bits);
-        index[1] = _mm512_and_si512(_mm512_srli_epi32(x, 16), nine_bits);
-    }
-    HOKKU_INLINE static void finish(const FoundPoints& found, __m512 d, Weights<4>& w) {
-        const __m512i seven_bits = _mm512_srli_epi16(found.read, 9);
-        set_iq2_codes<16>(found.points, even_signs(seven_bits), w);
-        w.scales = nibble_scales(found.p + 66, d);
-    }
-};
-
-struct StepIq2S : SuperBlock<82, VectorLayout::super_plain, 64> {
-    HOKKU_INLINE static uint64_t d_bits(const uint8_t* p) { return load_short(p); }
-    static constexpr const auto& kTable = point_tables.iq2_s;
-    /// Two bytes of signs for each lane.
-    HOKKU_INLINE static __m512i read(const uint8_t* p) {
-        return _mm512_cvtepu16_epi32(load_bytes32(p + 34));
-    }
-    HOKKU_INLINE static void index(const uint8_t* p, __m512i, __m512i (&index)[2]) {
-        const __m512i upper = _mm512_multishift_epi64_epi8(
-            _mm512_set1_epi64(0x0600040002000000), _mm512_cvtepu8_epi64(load_bytes16(p + 66)));
-        const __m512i words =
-            or_and(_mm512_cvtepu8_epi16(load_bytes32(p + 2)), upper, _mm512_set1_epi16(0x0300));
-        index[0] = _mm512_and_si512(words, _mm512_set1_epi32(0xffff));
-        index[1] = _mm512_srli_epi32(words, 16);
-    }
-    HOKKU_INLINE static void finish(const FoundPoints& found, __m512 d, Weights<4>& w) {
-        set_iq2_codes<8>(found.points, found.read, w);
-        w.scales = nibble_scales(found.p + 74, d);
-    }
-};
 
 // ---- IQ1: values -1, 0, 1, moved by +-1/8; counted in eighths with zero point 9 ----------------
 

@@ -12,7 +12,7 @@ void fill_avx512_elementwise(KernelTable& table);
 void fill_avx512_activations(MatmulKernels& table);
 void fill_avx512_dot(MatmulKernels& table);
 void fill_avx512_gemv(MatmulKernels& table);
-/// `gathers_fast`: points of codebooks are gathered from memory instead of by permutations of whole
+/// `gathers_fast`: points of IQ1 are gathered from memory instead of by permutations of whole
 /// tables, which take Intel's processors two to three times as long; gathers take others long.
 void fill_avx512_gemv_codebooks(MatmulKernels& table, bool gathers_fast);
 void fill_avx512_gemm(MatmulKernels& table);
