@@ -6,6 +6,8 @@
 #   neither    (label slow)
 #   [threads]  also run under ThreadSanitizer (label threads, besides the other)
 #   [serial]   measures time: never beside another test
+#   [lanes]    seconds of threads that wait for each other: beside another test, which takes their
+#              processors, each waits until the others run again. Counts as that many tests.
 # A variable HOKKU_TEST_LABEL in the folder's CMakeLists.txt is a label of all of its tests.
 function(hokku_add_test name)
     add_executable(${name} ${ARGN})
@@ -53,7 +55,7 @@ function(hokku_register_tests name)
     add_custom_command(TARGET ${name} POST_BUILD BYPRODUCTS ${list} VERBATIM
         COMMAND ${CMAKE_COMMAND} -DTEST_EXECUTABLE=$<TARGET_FILE:${name}> -DTEST_LIST=${list}
                 "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}"
-                -DQUICK_TIMEOUT=${quick_timeout}
+                -DQUICK_TIMEOUT=${quick_timeout} -DNUM_LANES=2
                 -DCATCH_VERSION=${Catch2_VERSION} -DEXTRA_LABEL=${HOKKU_TEST_LABEL}
                 -P ${PROJECT_SOURCE_DIR}/cmake/ListTests.cmake)
     file(WRITE ${include}

@@ -158,7 +158,7 @@ void check(const Shape& shape, uint32_t num_cached, uint32_t num_rows, const Opt
 }  // namespace
 
 TEST_CASE("attention: decode and prefill over lengths around the blocks",
-          "[backend][quick][threads]") {
+          "[backend][quick][threads][lanes]") {
     for (const uint32_t num_cached : {0u, 1u, 62u, 63u, 64u, 65u, 300u}) {
         for (const uint32_t num_rows : {1u, 2u, 7u, 33u, 70u}) {
             check({6, 2, 64, 64}, num_cached, num_rows, {});
@@ -255,7 +255,7 @@ TEST_CASE("attention: zeros and the largest halves beside small numbers", "[back
     }
 }
 
-TEST_CASE("attention: a long history is split over the lanes", "[backend]") {
+TEST_CASE("attention: a long history is split over the lanes", "[backend][lanes]") {
     check({4, 1, 64, 64}, 20000, 1, {});
     check({14, 2, 64, 64}, 5000, 3, {});
     check({14, 2, 64, 64}, 2000, 200, {});
@@ -288,7 +288,8 @@ uint32_t count_changed_rows(const KernelTable& table, const Sequence& whole, con
 
 // The text must be the same whether tokens are guessed ahead or not, and whether a prompt comes
 // from the cache or not.
-TEST_CASE("attention: a row in a step of any length is what it is alone, to the bit", "[backend]") {
+TEST_CASE("attention: a row in a step of any length is what it is alone, to the bit",
+          "[backend][lanes]") {
     const Shape shapes[] = {{4, 1, 32, 48}, {14, 2, 16, 16}, {32, 8, 16, 16}};
     struct Place {
         uint32_t num_cached, num_rows, window;

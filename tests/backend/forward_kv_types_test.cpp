@@ -89,7 +89,7 @@ void check_nibbles(const fs::path& folder, bool exact, double error_of_codes) {
 }  // namespace
 
 TEST_CASE("Forward: tiny models of each architecture stay themselves with 16, 8 and 4 bits",
-          "[backend][quick]") {
+          "[backend][quick][lanes]") {
     const auto arch = find_golden("arch");
     if (!arch) return report_skip("golden/arch is not there");
     size_t num_models = 0;

@@ -104,7 +104,7 @@ std::vector<int32_t> long_text(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("Forward: split over 2, 3 and 4 ranks, every residual is that of one rank",
-          "[backend][quick]") {
+          "[backend][quick][lanes]") {
     for (const fs::path& folder : golden_models("arch")) {
         const GoldenHidden golden = read_golden_hidden(folder / "hidden.json");
         const auto whole = open_or_fail(folder / "model.gguf");
@@ -125,7 +125,8 @@ TEST_CASE("Forward: split over 2, 3 and 4 ranks, every residual is that of one r
     }
 }
 
-TEST_CASE("Forward: split over 2, 3 and 4 ranks, every stage is that of one rank", "[backend]") {
+TEST_CASE("Forward: split over 2, 3 and 4 ranks, every stage is that of one rank",
+          "[backend][lanes]") {
     for (const fs::path& folder : golden_models("arch")) {
         const auto tokens = read_golden_cases(folder / "visible.json").back().tokens;
         const auto whole = open_or_fail(folder / "model.gguf");
@@ -142,32 +143,32 @@ TEST_CASE("Forward: split over 2, 3 and 4 ranks, every stage is that of one rank
 }
 
 TEST_CASE("Forward: split over 2 ranks, tiny models give the reference logits and greedy text",
-          "[backend][quick]") {
+          "[backend][quick][lanes]") {
     check_architectures(true, 2);
 }
 
 TEST_CASE("Forward: split over 3 ranks, tiny models give the reference logits and greedy text",
-          "[backend]") {
+          "[backend][lanes]") {
     check_architectures(true, 3);
 }
 
 TEST_CASE("Forward: split over 4 ranks, tiny models give the reference logits and greedy text",
-          "[backend]") {
+          "[backend][lanes]") {
     check_architectures(true, 4);
 }
 
 TEST_CASE("Forward: split over 2 ranks, the machine's best kernels agree with the reference",
-          "[backend][quick]") {
+          "[backend][quick][lanes]") {
     check_architectures(false, 2);
 }
 
 TEST_CASE("Forward: split over 4 ranks, the machine's best kernels agree with the reference",
-          "[backend]") {
+          "[backend][lanes]") {
     check_architectures(false, 4);
 }
 
 TEST_CASE("Forward: every weight type that divides gives the reference logits over 2 and 4 ranks",
-          "[backend][quick]") {
+          "[backend][quick][lanes]") {
     const auto peer_file = find_golden_or_copy("quants/models.json");
     if (!peer_file) return report_skip("golden/quants is not there");
     const auto peers = read_golden_peer_differences(*peer_file);

@@ -12,7 +12,7 @@ using hokku::cpu::Lane;
 using hokku::cpu::ThreadTeam;
 
 TEST_CASE("ThreadTeam: what lanes write before a barrier is visible to all after it",
-          "[backend][quick][threads]") {
+          "[backend][quick][threads][lanes]") {
     for (const uint32_t num_threads : {1u, 2u, 3u, 5u}) {
         ThreadTeam team(num_threads);
         REQUIRE(team.size() == num_threads);

@@ -81,7 +81,7 @@ std::vector<ChatMessage> talk(size_t num_turns) {
 // CASES 44 and 48: the cache keeps every position, sliding windows or not, so that a text can be
 // taken up anywhere; what is evaluated again has its right positions.
 TEST_CASE("Engine: branches of every architecture and KV type agree with fresh evaluation",
-          "[engine]") {
+          "[engine][lanes]") {
     const auto arch = find_golden("arch");
     if (!arch) return report_skip("golden/arch is not there");
     const auto engine = Engine::create().value();
