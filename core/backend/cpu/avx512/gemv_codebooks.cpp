@@ -30,16 +30,17 @@ constexpr bool kHasD = requires {
 template <class Step, LookUp kLookUp>
 struct PointType : Step {
     using Found = FoundPoints;
-    static constexpr uint32_t kTogether = kLookUp == LookUp::permute ? 2 : 1;
+    static constexpr bool kGathers = kLookUp == LookUp::gather;
+    static constexpr uint32_t kTogether = kGathers ? 1 : 2;
 
     template <uint32_t kCount>
     HOKKU_INLINE static void find(const uint8_t* first, size_t stream_bytes,
                                   Found (&found)[kCount]) {
         find_points<kLookUp, Step>(first, stream_bytes, found);
     }
-    HOKKU_INLINE static Weights<4> unpack(const Found& found, float d, __mmask16) {
+    HOKKU_INLINE static Weights<4> unpack(const Found& found, __m512 d, __mmask16) {
         Weights<4> weights;
-        Step::finish(found, _mm512_set1_ps(d), weights);
+        Step::finish(found, d, weights);
         return weights;
     }
 };
@@ -48,6 +49,7 @@ struct PointType : Step {
 template <class Step>
 struct Iq2Type : Step {
     using Found = FoundIq2;
+    static constexpr bool kGathers = false;
     static constexpr uint32_t kTogether = 2;
 
     template <uint32_t kCount>
@@ -55,10 +57,10 @@ struct Iq2Type : Step {
                                   Found (&found)[kCount]) {
         find_iq2<Step>(first, stream_bytes, found);
     }
-    HOKKU_INLINE static Weights<4> unpack(const Found& found, float d, __mmask16) {
+    HOKKU_INLINE static Weights<4> unpack(const Found& found, __m512 d, __mmask16) {
         Weights<4> weights;
         set_iq2_codes(found, weights);
-        weights.scales = Step::scales(found.p, _mm512_set1_ps(d));
+        weights.scales = Step::scales(found.p, d);
         return weights;
     }
 };
@@ -67,12 +69,13 @@ struct Iq2Type : Step {
 template <class Step>
 struct SingleType : Step {
     using Found = const uint8_t*;
+    static constexpr bool kGathers = false;
     static constexpr uint32_t kTogether = 1;
 
     HOKKU_INLINE static void find(const uint8_t* first, size_t, Found (&found)[1]) {
         found[0] = first;
     }
-    HOKKU_INLINE static auto unpack(Found found, float d, __mmask16 lanes) {
+    HOKKU_INLINE static auto unpack(Found found, __m512 d, __mmask16 lanes) {
         if constexpr (kHasD<Step>) {
             return Step::unpack(found, d);
         } else {
@@ -113,8 +116,8 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uin
         for (__m512& sum : sums[i]) sum = _mm512_setzero_ps();
     const auto run_step = [&](size_t step, __mmask16 lanes) HOKKU_LAMBDA {
         constexpr uint32_t kGroup = std::min(kCount, Type::kTogether);
-        alignas(16) float d[kStreams] = {};
-        if constexpr (kHasD<Type>) load_d<Type, kCount>(first, stream_bytes, d);
+        RowScales<!Type::kGathers> d;
+        if constexpr (kHasD<Type>) d.template load<Type, kCount>(first, stream_bytes);
         // A group is looked up before what waits for the one before it: processors hold only so
         // much that waits.
         typename Type::Found found[2][kGroup];
@@ -128,7 +131,7 @@ HOKKU_INLINE void run_rows(const GemvCall& call, uint32_t num_vectors, const uin
             }
             for (uint32_t s = 0; s < kGroup; ++s) {
                 prefetch<Type::kBytes>(first + (group + s) * stream_bytes + ahead);
-                const auto block = weights_for<kFine>(Type::unpack(now[s], d[group + s], lanes));
+                const auto block = weights_for<kFine>(Type::unpack(now[s], d.of(group + s), lanes));
                 for (uint32_t i = 0; i < num_vectors; ++i) {
                     const auto values = load_for<Type>(vector_of<kFine>(call, i), step);
                     __m512& sum = sums[i][group + s];

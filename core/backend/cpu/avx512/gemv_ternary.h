@@ -87,7 +87,7 @@ void fill_ternary_tables() {
 
 struct StepTq1_0 : SuperBlock<54, VectorLayout::ternary, 1> {
     HOKKU_INLINE static uint64_t d_bits(const uint8_t* p) { return load_short(p + 52); }
-    HOKKU_INLINE static TernaryWeights unpack(const uint8_t* p, float d) {
+    HOKKU_INLINE static TernaryWeights unpack(const uint8_t* p, __m512 d) {
         const __m512i bytes = load_bytes(p);  // What is behind meets zeros.
         const IndexBits bits = bits_of_bytes(bytes);
         const __m512i four = look_up_bytes<256>(ternary_tables.four, bytes, bits);
@@ -95,7 +95,7 @@ struct StepTq1_0 : SuperBlock<54, VectorLayout::ternary, 1> {
         for (size_t n = 0; n < 4; ++n)
             w.codes[n] = _mm512_and_si512(four, _mm512_set1_epi8(static_cast<char>(3 << (2 * n))));
         w.codes[4] = look_up_bytes<256>(ternary_tables.fifth, bytes, bits);
-        w.scales = _mm512_set1_ps(d);
+        w.scales = d;
         return w;
     }
 };
