@@ -5,6 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <random>
@@ -17,6 +18,7 @@
 #include "backend/cpu/kv_layout.h"
 #include "backend/cpu/matmul.h"
 #include "backend/quant_blocks.h"
+#include "base/aligned_buffer.h"
 #include "gguf/gguf_file.h"
 #include "model/model.h"
 #include "support/golden.h"
@@ -133,7 +135,7 @@ void bench_gemm(benchmark::State& state, TensorType type, uint32_t rows, uint32_
 }
 
 struct AttentionShape {
-    uint32_t heads, kv_heads, dim;
+    uint32_t heads, kv_heads, dim, layers;
     KvType type = KvType::f32;
 };
 
@@ -177,6 +179,51 @@ void bench_attention(benchmark::State& state, AttentionShape shape) {
     const double operations = pairs * 4 * shape.dim * shape.heads;
     state.counters["op/s"] = benchmark::Counter(
         operations * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+}
+
+/// One token after range(0) cached ones, layer after layer, blocks of all layers in one pool as the
+/// engine has them: bytes of keys and values a second.
+void bench_decode_attention(benchmark::State& state, AttentionShape shape) {
+    const auto num_cached = static_cast<uint32_t>(state.range(0));
+    const uint32_t num_blocks = num_cached / kKvBlockTokens + 1;
+    const size_t key_bytes = shape.kv_heads * kv_key_head_bytes(shape.type, shape.dim);
+    const size_t value_bytes = shape.kv_heads * kv_value_head_bytes(shape.type, shape.dim);
+    const size_t layer_bytes = key_bytes + value_bytes, stride = layer_bytes * shape.layers;
+    const AlignedBuffer pool(stride * num_blocks);
+    if (pool.data() == nullptr) return state.SkipWithError("not enough memory");
+    std::memset(pool.data(), 0x31, pool.size_bytes());  // Small positive numbers in each type.
+    std::vector<uint32_t> blocks(num_blocks);
+    for (uint32_t i = 0; i < num_blocks; ++i) blocks[i] = i;
+    const std::vector<float> q = random_floats(size_t{shape.heads} * shape.dim);
+    std::vector<float> out(q.size());
+    auto scratch = *AttentionScratch::create(
+        {.num_lanes = team().size(), .max_heads = shape.heads, .max_value_dim = shape.dim});
+    AttentionCall call;
+    call.q = q.data();
+    call.out = out.data();
+    call.q_stride = call.out_stride = q.size();
+    call.num_rows = 1;
+    call.first_position = num_cached;
+    call.num_heads = shape.heads;
+    call.num_kv_heads = shape.kv_heads;
+    call.key_dim = call.value_dim = shape.dim;
+    call.scale = 0.125f;
+    auto task = [&](Lane lane) {
+        for (uint32_t layer = 0; layer < shape.layers; ++layer) {
+            AttentionCall of_layer = call;
+            std::byte* keys = pool.data() + layer * layer_bytes;
+            of_layer.kv = {.type = shape.type,
+                           .keys = keys,
+                           .values = keys + key_bytes,
+                           .key_block_stride = stride,
+                           .value_block_stride = stride,
+                           .blocks = blocks.data()};
+            attention(lane, kernels(), scratch, of_layer);
+            lane.barrier();
+        }
+    };
+    for (auto _ : state) run_on_team(task);
+    state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(pool.size_bytes()));
 }
 
 /// A step of a whole model: range(0) tokens after range(1) cached ones.
@@ -263,7 +310,7 @@ void register_all() {
             ->UseRealTime();
     }
     const std::pair<const char*, AttentionShape> shapes[] = {
-        {"qwen2", {14, 2, 64}}, {"smollm2", {9, 3, 64}}, {"gemma3", {4, 1, 256}}};
+        {"qwen2", {14, 2, 64, 24}}, {"smollm2", {9, 3, 64, 30}}, {"gemma3", {4, 1, 256, 18}}};
     for (const auto& [name, of_floats] : shapes) {
         for (const KvType type : {KvType::f32, KvType::f16, KvType::q8_0, KvType::q4_0}) {
             AttentionShape shape = of_floats;
@@ -273,9 +320,14 @@ void register_all() {
             RegisterBenchmark(full.c_str(), bench_attention, shape)
                 ->Args({1, 100})
                 ->Args({1, 4000})
-                ->Args({1, 100000})
                 ->Args({512, 0})
                 ->Args({512, 3584})
+                ->Unit(ms)
+                ->UseRealTime();
+            RegisterBenchmark(("decode_" + full).c_str(), bench_decode_attention, shape)
+                ->Arg(1000)
+                ->Arg(4000)
+                ->Arg(16000)
                 ->Unit(ms)
                 ->UseRealTime();
         }

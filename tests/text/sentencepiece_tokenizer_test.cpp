@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "hokku/tokenizer.h"
@@ -18,13 +21,68 @@ constexpr TokenId byte_token(unsigned byte) {
     return static_cast<TokenId>(3 + byte);
 }
 
+std::string random_text(std::mt19937& random, size_t num_characters) {
+    constexpr std::array<const char*, 6> kCharacters = {"a", "b",        "c",
+                                                        " ", "\xC3\xA9", "\xF0\x9F\x8D\x81"};
+    std::string text;
+    for (size_t k = 0; k < num_characters; ++k) text += kCharacters[random() % kCharacters.size()];
+    return text;
+}
+
 Ids encode(const hokku::Tokenizer& tokenizer, std::string_view text, bool parse_special = false) {
     auto ids = tokenizer.encode(text, {.parse_special = parse_special, .add_special = false});
     REQUIRE(ids.ok());
     return *ids;
 }
 
+/// Pieces of up to four characters, some of which only serve as steps, with scores in any order.
+hokku::testing::GgufWriter random_pieces(std::mt19937& random) {
+    std::vector<hokku::testing::TinyToken> tokens = {{"<unk>", hokku::testing::kUnknown}};
+    for (size_t k = 0; k < 120; ++k) {
+        const auto kind = random() % 4 == 0 ? hokku::testing::kUnused : hokku::testing::kNormal;
+        const float score = -static_cast<float>(random() % 40);
+        tokens.push_back({random_text(random, 1 + random() % 4), kind, score});
+    }
+    auto file = hokku::testing::vocabulary_file("llama", tokens);
+    file.set("tokenizer.ggml.add_space_prefix", false);
+    return file;
+}
+
 }  // namespace
+
+TEST_CASE("SentencePieceTokenizer: a text's own pieces give what all pieces give",
+          "[text][quick]") {
+    std::mt19937 random(7);
+    for (int k = 0; k < 20; ++k) {
+        const auto file = random_pieces(random);
+        const auto of_all = open_tiny(file);
+        encode(*of_all, random_text(random, 5000));  // From now on it has all of them.
+        for (int j = 0; j < 20; ++j) {
+            const std::string text = random_text(random, 1 + random() % 60);
+            INFO(text);
+            CHECK(encode(*open_tiny(file), text) == encode(*of_all, text));
+        }
+    }
+}
+
+TEST_CASE("SentencePieceTokenizer: threads may encode at once from the first text on",
+          "[text][threads][quick]") {
+    std::mt19937 random(8);
+    const auto file = random_pieces(random);
+    const std::string text = random_text(random, 1000);
+    const Ids wanted = encode(*open_tiny(file), text);
+    const auto tokenizer = open_tiny(file);
+    std::array<Ids, 4> found;
+    {
+        std::vector<std::jthread> threads;
+        for (Ids& ids : found)
+            threads.emplace_back([&] {
+                for (int k = 0; k < 5; ++k)
+                    ids = *tokenizer->encode(text, {.parse_special = false, .add_special = false});
+            });
+    }
+    for (const Ids& ids : found) CHECK(ids == wanted);
+}
 
 TEST_CASE("SentencePieceTokenizer: pieces merge by score, unknown ones to bytes", "[text][quick]") {
     const auto tokenizer = open_tiny(tiny_sentencepiece());

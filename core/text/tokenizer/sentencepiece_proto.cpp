@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/tokenizer/sentencepiece_proto.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/try.h"
+#include "base/utf8.h"
 
 namespace hokku {
 namespace {
 
 // ModelProto.SentencePiece.Type
-enum class PieceType : uint8_t { normal = 1, unknown = 2, control = 3, unused = 5, byte = 6 };
+enum class PieceType : uint8_t { normal = 1, unknown = 2, unused = 5, byte = 6 };
 
 // Protobuf wire types.
 constexpr uint32_t kVarint = 0;
@@ -77,86 +75,138 @@ void put_settings(std::string& out, size_t num_pieces, bool byte_fallback) {
     put_bytes(out, 3, normalizer);
 }
 
-PieceType type_of(TokenKind kind) {
-    switch (kind) {
-        case TokenKind::normal:
-            return PieceType::normal;
-        case TokenKind::unused:
-            return PieceType::unused;
-        case TokenKind::byte:
-            return PieceType::byte;
-        default:
-            return PieceType::control;
-    }
-}
-
-// The library refuses two pieces of one text, and empty ones. Bytes that are not UTF-8 match no
-// text: what must not be found gets such a name.
-std::string unmatchable_name(size_t index) {
-    return fmt::format("\xFF{}", index);
-}
+// The library refuses a piece without a name. Bytes that are not UTF-8 match no text.
+constexpr std::string_view kUnknownName = "\xFF";
 
 // Longer unused pieces, which serve only as steps of a merge, would let a hostile file drive the
 // library's recursive way back from them deep into the stack.
 constexpr size_t kMaxUnusedBytes = 256;
 
-// For each normal and unused token, whether the library may know it by its name: it is not empty,
-// and the first of that name. Names that differ only in how a space is written are equal.
-std::vector<bool> find_first_of_equals(const Vocabulary& vocabulary, TokenTable& by_text) {
+// Gives a token its name, unless another has it already. Texts that differ only in how a space is
+// written have one name: those without a space come first.
+void name_token(const Vocabulary& vocabulary, size_t index, SentencePieces& pieces) {
+    const auto id = static_cast<TokenId>(index);
     const StringBlock& texts = vocabulary.texts();
-    by_text = TokenTable(vocabulary.size(), random_seed());
-    std::vector<bool> is_first(vocabulary.size());
-    std::vector<size_t> spaced;
-    for (size_t index = 0; index < vocabulary.size(); ++index) {
-        const TokenKind kind = vocabulary.kind(static_cast<TokenId>(index));
-        if (kind != TokenKind::normal && kind != TokenKind::unused) continue;
-        const std::string_view text = texts[index];
-        is_first[index] =
-            by_text.insert(texts.bytes(), texts.offset(index), static_cast<uint32_t>(text.size()),
-                           static_cast<TokenId>(index)) &&
-            !text.empty();
-        if (text.find(' ') != std::string_view::npos) spaced.push_back(index);
-    }
-    std::unordered_set<std::string> names;
-    for (const size_t index : spaced) {
-        std::string name;
-        append_escaped(texts[index], name);
-        if (by_text.find(texts.bytes(), name) || !names.insert(std::move(name)).second)
-            is_first[index] = false;
-    }
-    return is_first;
+    const std::string_view text = texts[index];
+    const bool is_first = pieces.by_text.insert(texts.bytes(), texts.offset(index),
+                                                static_cast<uint32_t>(text.size()), id);
+    const bool has_space = text.find(' ') != std::string_view::npos;
+    pieces.is_named[index] = is_first && !has_space && !text.empty();
+    if (!is_first || !has_space) return;
+    std::string name;
+    append_escaped(text, name);
+    pieces.by_spaced_name.try_emplace(std::move(name), id);
+}
+
+void name_spaced_tokens(const Vocabulary& vocabulary, SentencePieces& pieces) {
+    std::erase_if(pieces.by_spaced_name, [&](const auto& entry) {
+        return pieces.by_text.find(vocabulary.texts().bytes(), entry.first).has_value();
+    });
+    for (const auto& [name, id] : pieces.by_spaced_name)
+        pieces.is_named[static_cast<size_t>(id)] = true;
 }
 
 }  // namespace
 
-Result<SentencePieceProto> write_sentencepiece_proto(const Vocabulary& vocabulary,
-                                                     std::span<const float> scores,
-                                                     std::optional<TokenId> unknown,
-                                                     std::string_view where) {
-    SentencePieceProto proto;
-    HOKKU_TRY(proto.has_byte_fallback, has_byte_tokens(vocabulary, where));
-    proto.num_tokens = vocabulary.size();
-    proto.bytes.reserve(vocabulary.texts().bytes().size() + vocabulary.size() * 14);
-    const std::vector<bool> is_first = find_first_of_equals(vocabulary, proto.plain_tokens);
-    std::string name;
+Result<SentencePieces> read_sentencepieces(const Vocabulary& vocabulary, std::vector<float> scores,
+                                           std::optional<TokenId> unknown, std::string_view where) {
+    SentencePieces pieces;
+    pieces.unknown = unknown;
+    pieces.scores = std::move(scores);
+    constexpr float kLargest = std::numeric_limits<float>::max();
+    for (float& score : pieces.scores) score = std::clamp(score, -kLargest, kLargest);
+    HOKKU_CHECK(has_byte_tokens(vocabulary, where));
+    pieces.is_named.resize(vocabulary.size());
+    pieces.by_text = TokenTable(vocabulary.size(), random_seed());
     for (size_t index = 0; index < vocabulary.size(); ++index) {
         const auto id = static_cast<TokenId>(index);
-        const PieceType type = unknown == id ? PieceType::unknown : type_of(vocabulary.kind(id));
+        const TokenKind kind = vocabulary.kind(id);
+        if (kind == TokenKind::byte) pieces.bytes.push_back(id);
+        if (kind == TokenKind::normal || kind == TokenKind::unused)
+            name_token(vocabulary, index, pieces);
+    }
+    name_spaced_tokens(vocabulary, pieces);
+    std::string name;
+    for (size_t index = 0; index < vocabulary.size(); ++index) {
+        if (!pieces.is_named[index]) continue;
+        const auto id = static_cast<TokenId>(index);
         name.clear();
         append_escaped(vocabulary.text(id), name);
-        const bool is_matched = type == PieceType::normal || type == PieceType::unused;
-        const bool is_too_long = type == PieceType::unused && name.size() > kMaxUnusedBytes;
-        if (is_matched && is_first[index] && !is_too_long) {
-            proto.word_cuts.add_token(name);
-        } else if (type != PieceType::byte) {
-            name = unmatchable_name(index);
+        if (vocabulary.kind(id) == TokenKind::unused && name.size() > kMaxUnusedBytes) {
+            pieces.is_named[index] = false;
+            continue;
         }
-        constexpr float kLargest = std::numeric_limits<float>::max();
-        put_piece(proto.bytes, name, std::clamp(scores[index], -kLargest, kLargest), type);
+        pieces.longest_name = std::max(pieces.longest_name, name.size());
+        pieces.word_cuts.add_token(name);
     }
-    if (!unknown)
-        put_piece(proto.bytes, unmatchable_name(vocabulary.size()), 0, PieceType::unknown);
-    put_settings(proto.bytes, vocabulary.size() + (unknown ? 0 : 1), proto.has_byte_fallback);
+    return pieces;
+}
+
+namespace {
+
+std::vector<TokenId> unnamed_pieces(const SentencePieces& pieces) {
+    std::vector<TokenId> ids = pieces.bytes;
+    if (pieces.unknown) ids.push_back(*pieces.unknown);
+    return ids;
+}
+
+std::optional<TokenId> find_named(std::string_view name, const SentencePieces& pieces,
+                                  const Vocabulary& vocabulary) {
+    std::optional<TokenId> id = pieces.by_text.find(vocabulary.texts().bytes(), name);
+    if (!id && !pieces.by_spaced_name.empty()) {
+        const auto entry = pieces.by_spaced_name.find(std::string(name));
+        if (entry != pieces.by_spaced_name.end()) id = entry->second;
+    }
+    return id && pieces.is_named[static_cast<size_t>(*id)] ? id : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<TokenId> all_pieces(const SentencePieces& pieces) {
+    std::vector<TokenId> ids = unnamed_pieces(pieces);
+    for (size_t index = 0; index < pieces.is_named.size(); ++index)
+        if (pieces.is_named[index]) ids.push_back(static_cast<TokenId>(index));
+    return ids;
+}
+
+std::vector<TokenId> pieces_within(std::string_view escaped, const SentencePieces& pieces,
+                                   const Vocabulary& vocabulary) {
+    std::vector<TokenId> named;
+    for (size_t begin = 0; begin < escaped.size();) {
+        const size_t first_end = begin + decode_utf8(escaped, begin).num_bytes;
+        for (size_t end = first_end;; end += decode_utf8(escaped, end).num_bytes) {
+            if (end - begin > pieces.longest_name) break;
+            if (const auto id = find_named(escaped.substr(begin, end - begin), pieces, vocabulary))
+                named.push_back(*id);
+            if (end == escaped.size()) break;
+        }
+        begin = first_end;
+    }
+    std::sort(named.begin(), named.end());
+    named.erase(std::unique(named.begin(), named.end()), named.end());
+    std::vector<TokenId> ids = unnamed_pieces(pieces);
+    ids.insert(ids.end(), named.begin(), named.end());
+    return ids;
+}
+
+std::string write_sentencepiece_proto(std::span<const TokenId> chosen, const SentencePieces& pieces,
+                                      const Vocabulary& vocabulary) {
+    std::string proto, name;
+    for (const TokenId id : chosen) {
+        PieceType type = PieceType::normal;
+        if (pieces.unknown == id) {
+            type = PieceType::unknown;
+        } else if (vocabulary.kind(id) == TokenKind::byte) {
+            type = PieceType::byte;
+        } else if (vocabulary.kind(id) == TokenKind::unused) {
+            type = PieceType::unused;
+        }
+        name.clear();
+        append_escaped(type == PieceType::unknown ? kUnknownName : vocabulary.text(id), name);
+        put_piece(proto, name, pieces.scores[static_cast<size_t>(id)], type);
+    }
+    if (!pieces.unknown) put_piece(proto, kUnknownName, 0, PieceType::unknown);
+    put_settings(proto, chosen.size() + (pieces.unknown ? 0 : 1), !pieces.bytes.empty());
     return proto;
 }
 

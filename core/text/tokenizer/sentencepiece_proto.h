@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the tokens of a GGUF file as the serialised ModelProto that the SentencePiece library
-// loads.
+// Which tokens of a GGUF file the SentencePiece library is to know, and the serialised ModelProto
+// in which it loads them.
 #pragma once
 
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "hokku/result.h"
 #include "text/tokenizer/space_sign.h"
@@ -14,28 +16,43 @@
 
 namespace hokku {
 
-struct SentencePieceProto {
-    std::string bytes;
-    /// The library wants a piece for the unknown; where the file has none this one, behind its
-    /// last token, stands in. Ids from here on are not tokens.
-    size_t num_tokens = 0;
-    bool has_byte_fallback = false;
-    WordCuts word_cuts;
+/// What text may become: normal and unused tokens, bytes and the unknown. Control and user-defined
+/// tokens are cut out of the text before the library sees it.
+struct SentencePieces {
+    /// For each token whether the library may know it by its name (the text with spaces as signs):
+    /// it is normal or unused, not empty, and the first of that name.
+    std::vector<bool> is_named;
+    std::vector<TokenId> bytes;      ///< All 256, or none.
+    std::optional<TokenId> unknown;  ///< Of no name.
+    std::vector<float> scores;       ///< Finite.
+    size_t longest_name = 0;         ///< In bytes.
     /// Normal and unused tokens by their text in the file, as keys in the vocabulary's texts.
-    TokenTable plain_tokens{0, 0};
+    TokenTable by_text{0, 0};
+    std::unordered_map<std::string, TokenId> by_spaced_name;  ///< Where the text has spaces.
+    WordCuts word_cuts;
 };
 
-/// A BPE model without normalisation or prefix. Only normal pieces, unused ones and the byte
-/// pieces keep their kind: control and user-defined tokens are cut out of the text beforehand, so
-/// that the library never sees them, and are written as control pieces, which it never matches.
-///
 /// Needs  : scores has one entry for each token, none of them NaN.
 /// Errors : bad_format, naming `where`: a byte token whose text is not <0xHH>, two for one byte,
 ///          or some bytes without one.
+Result<SentencePieces> read_sentencepieces(const Vocabulary& vocabulary, std::vector<float> scores,
+                                           std::optional<TokenId> unknown, std::string_view where);
+
+/// All pieces, in ascending order; those without a name first.
+std::vector<TokenId> all_pieces(const SentencePieces& pieces);
+
+/// Only the named ones that occur in a text: the others cannot change how it is encoded, as BPE
+/// looks at nothing but parts of the text.
+///
+/// Needs: `escaped` is UTF-8.
+std::vector<TokenId> pieces_within(std::string_view escaped, const SentencePieces& pieces,
+                                   const Vocabulary& vocabulary);
+
+/// A BPE model without normalisation or prefix, whose piece i is chosen[i]. The library wants a
+/// piece for the unknown; where there is none, one that stands in follows behind the last.
+///
 /// Source : sentencepiece_model.proto of the SentencePiece library; protobuf wire format.
-Result<SentencePieceProto> write_sentencepiece_proto(const Vocabulary& vocabulary,
-                                                     std::span<const float> scores,
-                                                     std::optional<TokenId> unknown,
-                                                     std::string_view where);
+std::string write_sentencepiece_proto(std::span<const TokenId> chosen, const SentencePieces& pieces,
+                                      const Vocabulary& vocabulary);
 
 }  // namespace hokku

@@ -18,6 +18,10 @@ namespace {
 // per character is some hundred bytes.
 constexpr size_t kChunkBytes = 4096;
 
+// Bytes of text whose pieces are sought before the library gets all of them, and bytes of the
+// longest piece if any are sought: all that costs a fraction of what it saves.
+constexpr size_t kSoughtBytes = 4096, kSoughtNameBytes = 256;
+
 bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -27,6 +31,7 @@ bool is_space(char c) {
 class SentencePieceTokenizer::Library {
   public:
     sentencepiece::SentencePieceProcessor processor;
+    std::vector<TokenId> tokens;  // Of its pieces.
 };
 
 // Buffers of one call.
@@ -36,43 +41,19 @@ struct SentencePieceTokenizer::Stretch {
     std::stop_token stop;
 };
 
-Result<std::shared_ptr<const SentencePieceTokenizer>> SentencePieceTokenizer::create(
-    TokenizerParts parts, SentencePieceProto proto, SentencePieceOptions options,
-    std::string_view where) {
-    silence_sentencepiece();
-    auto library = std::make_unique<Library>();
-    std::string refusal;
-    try {
-        const auto status = library->processor.LoadFromSerializedProto(proto.bytes);
-        if (!status.ok()) refusal = status.ToString();
-    } catch (const std::exception& failure) {
-        refusal = failure.what();
-    }
-    if (!refusal.empty())
-        return Error{ErrorCode::bad_format,
-                     "the SentencePiece library refuses the vocabulary: " + refusal,
-                     std::string(where), ""};
-    proto.bytes = {};
-    return std::shared_ptr<const SentencePieceTokenizer>(new SentencePieceTokenizer(
-        std::move(parts), std::move(library), std::move(options), std::move(proto)));
-}
-
-SentencePieceTokenizer::SentencePieceTokenizer(TokenizerParts parts,
-                                               std::unique_ptr<Library> library,
-                                               SentencePieceOptions options,
-                                               SentencePieceProto layout)
+SentencePieceTokenizer::SentencePieceTokenizer(TokenizerParts parts, SentencePieces pieces,
+                                               SentencePieceOptions options)
     : VocabularyTokenizer(std::move(parts)),
-      library_(std::move(library)),
-      options_(std::move(options)),
-      num_library_tokens_(layout.num_tokens),
-      word_cuts_(layout.word_cuts),
-      plain_tokens_(std::move(layout.plain_tokens)) {}
+      pieces_(std::move(pieces)),
+      options_(std::move(options)) {
+    silence_sentencepiece();
+}
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
 std::optional<TokenId> SentencePieceTokenizer::find_token(std::string_view text) const {
     if (const auto id = vocabulary().find_special(text)) return id;
-    return plain_tokens_.find(vocabulary().texts().bytes(), text);
+    return pieces_.by_text.find(vocabulary().texts().bytes(), text);
 }
 
 void SentencePieceTokenizer::append_text_bytes(TokenId id, std::string& out) const {
@@ -151,7 +132,7 @@ Result<void> SentencePieceTokenizer::append_plain(std::string_view escaped, Stre
     }
     while (escaped.size() > kChunkBytes) {
         if (stretch.stop.stop_requested()) return {};
-        const size_t cut = word_cuts_.find(escaped, kChunkBytes);
+        const size_t cut = pieces_.word_cuts.find(escaped, kChunkBytes);
         if (cut == std::string_view::npos) break;
         HOKKU_CHECK(append_chunk(escaped.substr(0, cut), stretch, ids));
         escaped.remove_prefix(cut);
@@ -159,15 +140,49 @@ Result<void> SentencePieceTokenizer::append_plain(std::string_view escaped, Stre
     return append_chunk(escaped, stretch, ids);
 }
 
+Result<std::shared_ptr<const SentencePieceTokenizer::Library>> SentencePieceTokenizer::load_library(
+    std::vector<TokenId> chosen) const {
+    auto library = std::make_shared<Library>();
+    library->tokens = std::move(chosen);
+    std::string refusal;
+    try {
+        const auto status = library->processor.LoadFromSerializedProto(
+            write_sentencepiece_proto(library->tokens, pieces_, vocabulary()));
+        if (!status.ok()) refusal = status.ToString();
+    } catch (const std::exception& failure) {
+        refusal = failure.what();
+    }
+    if (!refusal.empty())
+        return Error{ErrorCode::bad_format,
+                     "the SentencePiece library refuses the vocabulary: " + refusal, "", ""};
+    return std::shared_ptr<const Library>(std::move(library));
+}
+
+Result<std::shared_ptr<const SentencePieceTokenizer::Library>> SentencePieceTokenizer::library_for(
+    std::string_view escaped) const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (library_) return library_;
+        if (num_sought_bytes_ + escaped.size() > kSoughtBytes ||
+            pieces_.longest_name > kSoughtNameBytes) {
+            HOKKU_TRY(library_, load_library(all_pieces(pieces_)));
+            return library_;
+        }
+        num_sought_bytes_ += escaped.size();
+    }
+    return load_library(pieces_within(escaped, pieces_, vocabulary()));
+}
+
 Result<void> SentencePieceTokenizer::append_chunk(std::string_view escaped, Stretch& stretch,
                                                   std::vector<TokenId>& ids) const {
-    const auto status = library_->processor.Encode(escaped, &stretch.ids);
+    HOKKU_TRY(const auto library, library_for(escaped));
+    const auto status = library->processor.Encode(escaped, &stretch.ids);
     if (!status.ok())
         return Error{ErrorCode::limit_exceeded,
                      "the SentencePiece library fails on the text: " + status.ToString(), "", ""};
-    for (const int id : stretch.ids) {
-        if (static_cast<size_t>(id) < num_library_tokens_) {
-            ids.push_back(id);
+    for (const int piece : stretch.ids) {
+        if (static_cast<size_t>(piece) < library->tokens.size()) {
+            ids.push_back(library->tokens[static_cast<size_t>(piece)]);
         } else if (special().unknown) {
             ids.push_back(*special().unknown);
         }

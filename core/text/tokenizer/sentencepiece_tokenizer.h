@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // SentencePieceTokenizer: a SentencePiece BPE vocabulary, encoded by the SentencePiece library.
-// Special tokens are cut out of the text before the library sees it.
+// Special tokens are cut out of the text before the library sees it. The library takes a tenth of
+// a second and tens of megabytes for all pieces of a large vocabulary: for the first few kilobytes
+// of text it is given those pieces alone that occur in them, which encodes them alike.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,10 +29,8 @@ struct SentencePieceOptions {
 
 class SentencePieceTokenizer final : public VocabularyTokenizer {
   public:
-    /// Errors : bad_format, naming `where`: the library refuses the vocabulary.
-    static Result<std::shared_ptr<const SentencePieceTokenizer>> create(
-        TokenizerParts parts, SentencePieceProto proto, SentencePieceOptions options,
-        std::string_view where);
+    SentencePieceTokenizer(TokenizerParts parts, SentencePieces pieces,
+                           SentencePieceOptions options);
     ~SentencePieceTokenizer() override;
 
     [[nodiscard]] std::optional<TokenId> find_token(std::string_view text) const override;
@@ -44,8 +45,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   private:
     class Library;
     struct Stretch;
-    SentencePieceTokenizer(TokenizerParts parts, std::unique_ptr<Library> library,
-                           SentencePieceOptions options, SentencePieceProto layout);
+    Result<std::shared_ptr<const Library>> load_library(std::vector<TokenId> chosen) const;
+    Result<std::shared_ptr<const Library>> library_for(std::string_view escaped) const;
     Result<void> append_stretch(std::string_view text, std::string_view content_mask,
                                 Stretch& stretch, std::vector<TokenId>& ids) const;
     Result<void> append_plain(std::string_view escaped, Stretch& stretch,
@@ -53,11 +54,11 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     Result<void> append_chunk(std::string_view escaped, Stretch& stretch,
                               std::vector<TokenId>& ids) const;
 
-    std::unique_ptr<Library> library_;
+    SentencePieces pieces_;
     SentencePieceOptions options_;
-    size_t num_library_tokens_ = 0;
-    WordCuts word_cuts_;
-    TokenTable plain_tokens_;
+    mutable std::mutex mutex_;                        // Of the next two.
+    mutable std::shared_ptr<const Library> library_;  // Of all pieces, or null yet.
+    mutable size_t num_sought_bytes_ = 0;             // Of text whose pieces were sought.
 };
 
 }  // namespace hokku

@@ -171,7 +171,7 @@ Result<std::shared_ptr<const Tokenizer>> make_sentencepiece(const GgufMetadata& 
     HOKKU_TRY(const auto pre, metadata.find_string("tokenizer.ggml.pre"));
     parts.pre_tokenizer = std::string(pre.value_or("default"));
     HOKKU_TRY(parts.vocabulary, Vocabulary::read(metadata, true));
-    HOKKU_TRY(const auto scores, read_scores(metadata, parts.vocabulary.size()));
+    HOKKU_TRY(auto scores, read_scores(metadata, parts.vocabulary.size()));
     // The ids that SentencePiece gives these by default, where such a token stands there.
     const auto control_at = [&parts](TokenId id) -> std::optional<TokenId> {
         const bool is_there =
@@ -193,10 +193,10 @@ Result<std::shared_ptr<const Tokenizer>> make_sentencepiece(const GgufMetadata& 
     // A file may name a token as unknown that is text or a byte: then it stays that.
     std::optional<TokenId> unknown = parts.special.unknown;
     if (unknown && !is_hidden_kind(parts.vocabulary.kind(*unknown))) unknown = std::nullopt;
-    HOKKU_TRY(auto proto, write_sentencepiece_proto(parts.vocabulary, scores, unknown, where));
-    HOKKU_TRY(auto tokenizer, SentencePieceTokenizer::create(std::move(parts), std::move(proto),
-                                                             std::move(options), where));
-    return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
+    HOKKU_TRY(auto pieces,
+              read_sentencepieces(parts.vocabulary, std::move(scores), unknown, where));
+    return std::shared_ptr<const Tokenizer>(std::make_shared<SentencePieceTokenizer>(
+        std::move(parts), std::move(pieces), std::move(options)));
 }
 
 }  // namespace
