@@ -51,6 +51,7 @@ function(hokku_register_tests name)
     endif()
     if(CMAKE_CROSSCOMPILING AND HOKKU_CPU_FAMILY STREQUAL "arm")
         set(quick_timeout 600)  # An emulated processor is ten to fifty times slower.
+        set(num_lanes 1)
     endif()
     set(list ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
     set(include ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
