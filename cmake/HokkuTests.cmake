@@ -7,7 +7,8 @@
 #   [threads]  also run under ThreadSanitizer (label threads, besides the other)
 #   [serial]   measures time: never beside another test
 #   [lanes]    seconds of threads that wait for each other: beside another test, which takes their
-#              processors, each waits until the others run again. Counts as two, and comes first.
+#              processors, each waits until the others run again. Counts as two, and comes first
+#              in a fresh build folder; later ctest goes by the times that it knows.
 # A variable HOKKU_TEST_LABEL in the folder's CMakeLists.txt is a label of all of its tests.
 function(hokku_add_test name)
     add_executable(${name} ${ARGN})

@@ -146,7 +146,7 @@ void bench_attention(benchmark::State& state, AttentionShape shape) {
     const uint32_t num_blocks = (total + kKvBlockTokens - 1) / kKvBlockTokens;
     const size_t key_bytes = shape.kv_heads * kv_key_head_bytes(shape.type, shape.dim);
     const size_t value_bytes = shape.kv_heads * kv_value_head_bytes(shape.type, shape.dim);
-    // Small positive numbers in each type: what they are does not matter.
+    // Finite numbers in each type: what they are does not matter.
     constexpr std::byte kAny{0x31};
     std::vector<std::byte> keys(num_blocks * key_bytes, kAny);
     std::vector<std::byte> values(num_blocks * value_bytes, kAny);
@@ -191,7 +191,7 @@ void bench_decode_attention(benchmark::State& state, AttentionShape shape) {
     const size_t layer_bytes = key_bytes + value_bytes, stride = layer_bytes * shape.layers;
     const AlignedBuffer pool(stride * num_blocks);
     if (pool.data() == nullptr) return state.SkipWithError("not enough memory");
-    std::memset(pool.data(), 0x31, pool.size_bytes());  // Small positive numbers in each type.
+    std::memset(pool.data(), 0x31, pool.size_bytes());  // Finite numbers in each type.
     std::vector<uint32_t> blocks(num_blocks);
     for (uint32_t i = 0; i < num_blocks; ++i) blocks[i] = i;
     const std::vector<float> q = random_floats(size_t{shape.heads} * shape.dim);

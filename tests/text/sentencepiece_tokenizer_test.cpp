@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <array>
+#include <memory>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,17 +39,25 @@ Ids encode(const hokku::Tokenizer& tokenizer, std::string_view text, bool parse_
     return *ids;
 }
 
+using Tokens = std::vector<hokku::testing::TinyToken>;
+
 /// Pieces of up to four characters, some of which only serve as steps, with scores in any order.
-hokku::testing::GgufWriter random_pieces(std::mt19937& random) {
-    std::vector<hokku::testing::TinyToken> tokens = {{"<unk>", hokku::testing::kUnknown}};
+Tokens random_pieces(std::mt19937& random, bool has_bytes) {
+    Tokens tokens = {{"<unk>", hokku::testing::kUnknown}};
+    for (int byte = 0; has_bytes && byte < 256; ++byte)
+        tokens.push_back({fmt::format("<0x{:02X}>", byte), hokku::testing::kByte});
     for (size_t k = 0; k < 120; ++k) {
         const auto kind = random() % 4 == 0 ? hokku::testing::kUnused : hokku::testing::kNormal;
         const float score = -static_cast<float>(random() % 40);
         tokens.push_back({random_text(random, 1 + random() % 4), kind, score});
     }
+    return tokens;
+}
+
+std::shared_ptr<const hokku::Tokenizer> open_pieces(const Tokens& tokens) {
     auto file = hokku::testing::vocabulary_file("llama", tokens);
     file.set("tokenizer.ggml.add_space_prefix", false);
-    return file;
+    return open_tiny(file);
 }
 
 }  // namespace
@@ -54,24 +66,50 @@ TEST_CASE("SentencePieceTokenizer: a text's own pieces give what all pieces give
           "[text][quick]") {
     std::mt19937 random(7);
     for (int k = 0; k < 20; ++k) {
-        const auto file = random_pieces(random);
-        const auto of_all = open_tiny(file);
-        encode(*of_all, random_text(random, 5000));  // From now on it has all of them.
+        const Tokens tokens = random_pieces(random, k % 2 == 0);
+        Tokens with_long_piece = tokens;  // For which all are loaded at once.
+        with_long_piece.push_back({std::string(300, 'z')});
+        const auto of_all = open_pieces(with_long_piece);
         for (int j = 0; j < 20; ++j) {
             const std::string text = random_text(random, 1 + random() % 60);
             INFO(text);
-            CHECK(encode(*open_tiny(file), text) == encode(*of_all, text));
+            CHECK(encode(*open_pieces(tokens), text) == encode(*of_all, text));
         }
     }
+}
+
+TEST_CASE("SentencePieceTokenizer: later texts give what the first one does", "[text][quick]") {
+    std::mt19937 random(9);
+    const auto tokenizer = open_pieces(random_pieces(random, true));
+    const std::string text = random_text(random, 50);
+    const Ids first = encode(*tokenizer, text);
+    encode(*tokenizer, random_text(random, 20000));
+    CHECK(encode(*tokenizer, text) == first);
+}
+
+TEST_CASE("SentencePieceTokenizer: bytes that the library refuses are told on opening",
+          "[text][quick]") {
+    Tokens tokens = {{"<unk>", hokku::testing::kUnknown}};
+    for (int byte = 0; byte < 256; ++byte)
+        tokens.push_back({fmt::format("<0x{:02x}>", byte), hokku::testing::kByte});
+    std::string message;
+    try {
+        (void)open_pieces(tokens);
+    } catch (const std::runtime_error& error) {
+        message = error.what();
+    }
+    INFO(message);
+    CHECK(message.find("<0x0a>") != std::string::npos);
+    CHECK(message.find("tokenizer.ggml.tokens") != std::string::npos);
 }
 
 TEST_CASE("SentencePieceTokenizer: threads may encode at once from the first text on",
           "[text][threads][quick]") {
     std::mt19937 random(8);
-    const auto file = random_pieces(random);
+    const Tokens tokens = random_pieces(random, true);
     const std::string text = random_text(random, 1000);
-    const Ids wanted = encode(*open_tiny(file), text);
-    const auto tokenizer = open_tiny(file);
+    const Ids wanted = encode(*open_pieces(tokens), text);
+    const auto tokenizer = open_pieces(tokens);
     std::array<Ids, 4> found;
     {
         std::vector<std::jthread> threads;

@@ -40,7 +40,7 @@ struct EncodeOptions {
 
 /// Errors : encode: limit_exceeded above the prompt budget; cancelled. Invalid UTF-8 is not an
 ///          error: each maximal invalid subpart is read as U+FFFD (byte-level BPE: as its bytes).
-/// Threads: immutable; safe from any thread.
+/// Threads: safe from any thread.
 /// Cost   : linear in the text for any input.
 class Tokenizer {
   public:

@@ -82,28 +82,42 @@ constexpr std::string_view kUnknownName = "\xFF";
 // library's recursive way back from them deep into the stack.
 constexpr size_t kMaxUnusedBytes = 256;
 
-// Gives a token its name, unless another has it already. Texts that differ only in how a space is
-// written have one name: those without a space come first.
-void name_token(const Vocabulary& vocabulary, size_t index, SentencePieces& pieces) {
-    const auto id = static_cast<TokenId>(index);
+// Gives names to the first tokens of their text. Texts that differ only in how a space is written
+// have one name, and those without a space go before; the others are returned.
+std::vector<TokenId> name_unspaced_tokens(const Vocabulary& vocabulary, SentencePieces& pieces) {
     const StringBlock& texts = vocabulary.texts();
-    const std::string_view text = texts[index];
-    const bool is_first = pieces.by_text.insert(texts.bytes(), texts.offset(index),
-                                                static_cast<uint32_t>(text.size()), id);
-    const bool has_space = text.find(' ') != std::string_view::npos;
-    pieces.is_named[index] = is_first && !has_space && !text.empty();
-    if (!is_first || !has_space) return;
-    std::string name;
-    append_escaped(text, name);
-    pieces.by_spaced_name.try_emplace(std::move(name), id);
+    std::vector<TokenId> spaced;
+    pieces.by_text = TokenTable(vocabulary.size(), random_seed());
+    for (size_t index = 0; index < vocabulary.size(); ++index) {
+        const auto id = static_cast<TokenId>(index);
+        const TokenKind kind = vocabulary.kind(id);
+        if (kind != TokenKind::normal && kind != TokenKind::unused) continue;
+        const std::string_view text = texts[index];
+        if (!pieces.by_text.insert(texts.bytes(), texts.offset(index),
+                                   static_cast<uint32_t>(text.size()), id))
+            continue;
+        const bool has_space = text.find(' ') != std::string_view::npos;
+        pieces.is_named[index] = !has_space && !text.empty();
+        if (has_space) spaced.push_back(id);
+    }
+    return spaced;
 }
 
-void name_spaced_tokens(const Vocabulary& vocabulary, SentencePieces& pieces) {
-    std::erase_if(pieces.by_spaced_name, [&](const auto& entry) {
-        return pieces.by_text.find(vocabulary.texts().bytes(), entry.first).has_value();
-    });
-    for (const auto& [name, id] : pieces.by_spaced_name)
-        pieces.is_named[static_cast<size_t>(id)] = true;
+void name_spaced_tokens(std::span<const TokenId> spaced, const Vocabulary& vocabulary,
+                        SentencePieces& pieces) {
+    StringBlock& names = pieces.spaced_names;
+    pieces.by_spaced_name = TokenTable(spaced.size(), random_seed());
+    for (const TokenId id : spaced) {
+        const size_t index = names.size();
+        append_escaped(vocabulary.text(id), names.bytes());
+        names.end_string();
+        const std::string_view name = names[index];
+        if (name.size() > kMaxTokenTextBytes ||
+            pieces.by_text.find(vocabulary.texts().bytes(), name))
+            continue;
+        pieces.is_named[static_cast<size_t>(id)] = pieces.by_spaced_name.insert(
+            names.bytes(), names.offset(index), static_cast<uint32_t>(name.size()), id);
+    }
 }
 
 }  // namespace
@@ -117,15 +131,11 @@ Result<SentencePieces> read_sentencepieces(const Vocabulary& vocabulary, std::ve
     for (float& score : pieces.scores) score = std::clamp(score, -kLargest, kLargest);
     HOKKU_CHECK(has_byte_tokens(vocabulary, where));
     pieces.is_named.resize(vocabulary.size());
-    pieces.by_text = TokenTable(vocabulary.size(), random_seed());
     for (size_t index = 0; index < vocabulary.size(); ++index) {
         const auto id = static_cast<TokenId>(index);
-        const TokenKind kind = vocabulary.kind(id);
-        if (kind == TokenKind::byte) pieces.bytes.push_back(id);
-        if (kind == TokenKind::normal || kind == TokenKind::unused)
-            name_token(vocabulary, index, pieces);
+        if (vocabulary.kind(id) == TokenKind::byte) pieces.bytes.push_back(id);
     }
-    name_spaced_tokens(vocabulary, pieces);
+    name_spaced_tokens(name_unspaced_tokens(vocabulary, pieces), vocabulary, pieces);
     std::string name;
     for (size_t index = 0; index < vocabulary.size(); ++index) {
         if (!pieces.is_named[index]) continue;
@@ -142,21 +152,19 @@ Result<SentencePieces> read_sentencepieces(const Vocabulary& vocabulary, std::ve
     return pieces;
 }
 
-namespace {
-
 std::vector<TokenId> unnamed_pieces(const SentencePieces& pieces) {
     std::vector<TokenId> ids = pieces.bytes;
     if (pieces.unknown) ids.push_back(*pieces.unknown);
     return ids;
 }
 
+namespace {
+
 std::optional<TokenId> find_named(std::string_view name, const SentencePieces& pieces,
                                   const Vocabulary& vocabulary) {
     std::optional<TokenId> id = pieces.by_text.find(vocabulary.texts().bytes(), name);
-    if (!id && !pieces.by_spaced_name.empty()) {
-        const auto entry = pieces.by_spaced_name.find(std::string(name));
-        if (entry != pieces.by_spaced_name.end()) id = entry->second;
-    }
+    if (!id && pieces.spaced_names.size() > 0)
+        id = pieces.by_spaced_name.find(pieces.spaced_names.bytes(), name);
     return id && pieces.is_named[static_cast<size_t>(*id)] ? id : std::nullopt;
 }
 

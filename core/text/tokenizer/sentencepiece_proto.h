@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "hokku/result.h"
@@ -28,7 +27,9 @@ struct SentencePieces {
     size_t longest_name = 0;         ///< In bytes.
     /// Normal and unused tokens by their text in the file, as keys in the vocabulary's texts.
     TokenTable by_text{0, 0};
-    std::unordered_map<std::string, TokenId> by_spaced_name;  ///< Where the text has spaces.
+    /// Those whose text has spaces by their name, as keys in the names.
+    StringBlock spaced_names;
+    TokenTable by_spaced_name{0, 0};
     WordCuts word_cuts;
 };
 
@@ -37,6 +38,9 @@ struct SentencePieces {
 ///          or some bytes without one.
 Result<SentencePieces> read_sentencepieces(const Vocabulary& vocabulary, std::vector<float> scores,
                                            std::optional<TokenId> unknown, std::string_view where);
+
+/// The bytes and the unknown.
+std::vector<TokenId> unnamed_pieces(const SentencePieces& pieces);
 
 /// All pieces, in ascending order; those without a name first.
 std::vector<TokenId> all_pieces(const SentencePieces& pieces);

@@ -18,9 +18,10 @@ namespace {
 // per character is some hundred bytes.
 constexpr size_t kChunkBytes = 4096;
 
-// Bytes of text whose pieces are sought before the library gets all of them, and bytes of the
-// longest piece if any are sought: all that costs a fraction of what it saves.
-constexpr size_t kSoughtBytes = 4096, kSoughtNameBytes = 256;
+// Bytes of text whose pieces are sought before the library gets all of them, where a call counts as
+// kCallBytes more, and bytes of the longest piece if any are sought: all that costs a fraction of
+// what it saves.
+constexpr size_t kSoughtBytes = 4096, kCallBytes = 64, kSoughtNameBytes = 256;
 
 bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -41,13 +42,27 @@ struct SentencePieceTokenizer::Stretch {
     std::stop_token stop;
 };
 
+Result<std::shared_ptr<const SentencePieceTokenizer>> SentencePieceTokenizer::create(
+    TokenizerParts parts, SentencePieces pieces, SentencePieceOptions options,
+    std::string_view where) {
+    silence_sentencepiece();
+    std::shared_ptr<const SentencePieceTokenizer> tokenizer(
+        new SentencePieceTokenizer(std::move(parts), std::move(pieces), std::move(options)));
+    // Bytes and the unknown are what it could refuse.
+    const auto library = tokenizer->load_library(unnamed_pieces(tokenizer->pieces_));
+    if (!library.ok()) {
+        Error error = library.error();
+        error.where = where;
+        return error;
+    }
+    return tokenizer;
+}
+
 SentencePieceTokenizer::SentencePieceTokenizer(TokenizerParts parts, SentencePieces pieces,
                                                SentencePieceOptions options)
     : VocabularyTokenizer(std::move(parts)),
       pieces_(std::move(pieces)),
-      options_(std::move(options)) {
-    silence_sentencepiece();
-}
+      options_(std::move(options)) {}
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
@@ -163,12 +178,11 @@ Result<std::shared_ptr<const SentencePieceTokenizer::Library>> SentencePieceToke
     {
         const std::lock_guard lock(mutex_);
         if (library_) return library_;
-        if (num_sought_bytes_ + escaped.size() > kSoughtBytes ||
-            pieces_.longest_name > kSoughtNameBytes) {
+        num_sought_bytes_ += kCallBytes + escaped.size();
+        if (num_sought_bytes_ > kSoughtBytes || pieces_.longest_name > kSoughtNameBytes) {
             HOKKU_TRY(library_, load_library(all_pieces(pieces_)));
             return library_;
         }
-        num_sought_bytes_ += escaped.size();
     }
     return load_library(pieces_within(escaped, pieces_, vocabulary()));
 }

@@ -27,10 +27,13 @@ struct SentencePieceOptions {
     std::vector<TokenId> keeps_space_after{};
 };
 
+/// Threads: safe from any thread; while one loads all pieces, the others wait.
 class SentencePieceTokenizer final : public VocabularyTokenizer {
   public:
-    SentencePieceTokenizer(TokenizerParts parts, SentencePieces pieces,
-                           SentencePieceOptions options);
+    /// Errors : bad_format, naming `where`: the library refuses the vocabulary.
+    static Result<std::shared_ptr<const SentencePieceTokenizer>> create(
+        TokenizerParts parts, SentencePieces pieces, SentencePieceOptions options,
+        std::string_view where);
     ~SentencePieceTokenizer() override;
 
     [[nodiscard]] std::optional<TokenId> find_token(std::string_view text) const override;
@@ -45,6 +48,8 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
   private:
     class Library;
     struct Stretch;
+    SentencePieceTokenizer(TokenizerParts parts, SentencePieces pieces,
+                           SentencePieceOptions options);
     Result<std::shared_ptr<const Library>> load_library(std::vector<TokenId> chosen) const;
     Result<std::shared_ptr<const Library>> library_for(std::string_view escaped) const;
     Result<void> append_stretch(std::string_view text, std::string_view content_mask,

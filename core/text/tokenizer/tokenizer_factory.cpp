@@ -195,8 +195,9 @@ Result<std::shared_ptr<const Tokenizer>> make_sentencepiece(const GgufMetadata& 
     if (unknown && !is_hidden_kind(parts.vocabulary.kind(*unknown))) unknown = std::nullopt;
     HOKKU_TRY(auto pieces,
               read_sentencepieces(parts.vocabulary, std::move(scores), unknown, where));
-    return std::shared_ptr<const Tokenizer>(std::make_shared<SentencePieceTokenizer>(
-        std::move(parts), std::move(pieces), std::move(options)));
+    HOKKU_TRY(auto tokenizer, SentencePieceTokenizer::create(std::move(parts), std::move(pieces),
+                                                             std::move(options), where));
+    return std::shared_ptr<const Tokenizer>(std::move(tokenizer));
 }
 
 }  // namespace

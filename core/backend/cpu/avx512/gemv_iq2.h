@@ -22,9 +22,9 @@ struct PlaneTable {
     static constexpr size_t kEntries = kSize;
     alignas(64) uint8_t lower[kSize], upper[kSize];
 };
-/// Grids are in order of size, so that upper bytes change seldom: entry i is values[number of
-/// changes up to i], counted for each eight entries (`before`) and within them (`changes`: bits 0
-/// to 5 and 7 for the second to the eighth).
+/// Grids are in order of size, so that upper bytes change seldom (those of IQ2_S 80 times): entry i
+/// is values[number of changes up to i], counted for each eight entries (`before`) and within them
+/// (`changes`: bits 0 to 5 and 7 for the second to the eighth).
 struct RankedPlane {
     alignas(64) uint8_t before[128], changes[128], values[128];
 };
