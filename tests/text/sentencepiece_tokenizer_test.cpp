@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "hokku/tokenizer.h"
@@ -101,6 +104,26 @@ TEST_CASE("SentencePieceTokenizer: bytes that the library refuses are told on op
     INFO(message);
     CHECK(message.find("<0x0a>") != std::string::npos);
     CHECK(message.find("tokenizer.ggml.tokens") != std::string::npos);
+}
+
+TEST_CASE("SentencePieceTokenizer: names that collide in the library are refused",
+          "[text][quick]") {
+    constexpr int kNumNames = 100;
+    std::unordered_set<int> table;  // Grows as any other.
+    for (int k = 0; k <= kNumNames; ++k) table.insert(k);
+    std::mt19937 random(10);
+    Tokens tokens = {{"<unk>", hokku::testing::kUnknown}};
+    while (tokens.size() <= kNumNames) {
+        std::string name(12, 'a');
+        for (char& c : name) c = static_cast<char>('a' + random() % 26);
+        if (std::hash<std::string_view>()(name) % table.bucket_count() == 5)
+            tokens.push_back({name});
+    }
+    const auto tokenizer = open_pieces(tokens);
+    const auto ids = tokenizer->encode(std::string(5000, 'a'), {.add_special = false});
+    REQUIRE_FALSE(ids.ok());
+    CHECK(ids.error().code == hokku::ErrorCode::bad_format);
+    CHECK(ids.error().where.find("tokenizer.ggml.tokens") != std::string::npos);
 }
 
 TEST_CASE("SentencePieceTokenizer: threads may encode at once from the first text on",

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -195,6 +197,20 @@ std::vector<TokenId> pieces_within(std::string_view escaped, const SentencePiece
     std::vector<TokenId> ids = unnamed_pieces(pieces);
     ids.insert(ids.end(), named.begin(), named.end());
     return ids;
+}
+
+bool is_hashed_evenly(std::span<const TokenId> chosen, const Vocabulary& vocabulary) {
+    constexpr size_t kMaxBucket = 64;
+    std::unordered_multiset<size_t> hashes;  // Their own hash: buckets as the library's.
+    std::string name;
+    for (const TokenId id : chosen) {
+        name.clear();
+        append_escaped(vocabulary.text(id), name);
+        const size_t hash = std::hash<std::string_view>()(name);
+        hashes.insert(hash);
+        if (hashes.bucket_size(hashes.bucket(hash)) > kMaxBucket) return false;
+    }
+    return true;
 }
 
 std::string write_sentencepiece_proto(std::span<const TokenId> chosen, const SentencePieces& pieces,

@@ -52,6 +52,10 @@ std::vector<TokenId> all_pieces(const SentencePieces& pieces);
 std::vector<TokenId> pieces_within(std::string_view escaped, const SentencePieces& pieces,
                                    const Vocabulary& vocabulary);
 
+/// Whether the library finds these pieces without long searches: its tables are those of the
+/// standard library, whose hash has no seed, so that a file can make names collide.
+bool is_hashed_evenly(std::span<const TokenId> chosen, const Vocabulary& vocabulary);
+
 /// A BPE model without normalisation or prefix, whose piece i is chosen[i]. The library wants a
 /// piece for the unknown; where there is none, one that stands in follows behind the last.
 ///

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 #include "base/try.h"
 #include "base/utf8.h"
@@ -21,7 +22,7 @@ constexpr size_t kChunkBytes = 4096;
 // Bytes of text whose pieces are sought before the library gets all of them, where a call counts as
 // kCallBytes more, and bytes of the longest piece if any are sought: all that costs a fraction of
 // what it saves.
-constexpr size_t kSoughtBytes = 4096, kCallBytes = 64, kSoughtNameBytes = 256;
+constexpr size_t kSoughtBytes = 4096, kCallBytes = 8, kSoughtNameBytes = 256;
 
 bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -46,23 +47,19 @@ Result<std::shared_ptr<const SentencePieceTokenizer>> SentencePieceTokenizer::cr
     TokenizerParts parts, SentencePieces pieces, SentencePieceOptions options,
     std::string_view where) {
     silence_sentencepiece();
-    std::shared_ptr<const SentencePieceTokenizer> tokenizer(
-        new SentencePieceTokenizer(std::move(parts), std::move(pieces), std::move(options)));
+    std::shared_ptr<const SentencePieceTokenizer> tokenizer(new SentencePieceTokenizer(
+        std::move(parts), std::move(pieces), std::move(options), std::string(where)));
     // Bytes and the unknown are what it could refuse.
-    const auto library = tokenizer->load_library(unnamed_pieces(tokenizer->pieces_));
-    if (!library.ok()) {
-        Error error = library.error();
-        error.where = where;
-        return error;
-    }
+    HOKKU_TRY(const auto library, tokenizer->load_library(unnamed_pieces(tokenizer->pieces_)));
     return tokenizer;
 }
 
 SentencePieceTokenizer::SentencePieceTokenizer(TokenizerParts parts, SentencePieces pieces,
-                                               SentencePieceOptions options)
+                                               SentencePieceOptions options, std::string where)
     : VocabularyTokenizer(std::move(parts)),
       pieces_(std::move(pieces)),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      where_(std::move(where)) {}
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
 
@@ -157,19 +154,24 @@ Result<void> SentencePieceTokenizer::append_plain(std::string_view escaped, Stre
 
 Result<std::shared_ptr<const SentencePieceTokenizer::Library>> SentencePieceTokenizer::load_library(
     std::vector<TokenId> chosen) const {
+    const auto refuse = [this](const std::string& cause) {
+        return Error{ErrorCode::bad_format,
+                     "the SentencePiece library refuses the vocabulary: " + cause, where_, ""};
+    };
+    if (!is_hashed_evenly(chosen, vocabulary()))
+        return Error{ErrorCode::bad_format, "tokens are made to slow the program down", where_,
+                     "texts of unlike hash values"};
     auto library = std::make_shared<Library>();
     library->tokens = std::move(chosen);
-    std::string refusal;
     try {
         const auto status = library->processor.LoadFromSerializedProto(
             write_sentencepiece_proto(library->tokens, pieces_, vocabulary()));
-        if (!status.ok()) refusal = status.ToString();
+        if (!status.ok()) return refuse(status.ToString());
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::out_of_memory, "no memory for the tokenizer", where_, ""};
     } catch (const std::exception& failure) {
-        refusal = failure.what();
+        return refuse(failure.what());
     }
-    if (!refusal.empty())
-        return Error{ErrorCode::bad_format,
-                     "the SentencePiece library refuses the vocabulary: " + refusal, "", ""};
     return std::shared_ptr<const Library>(std::move(library));
 }
 

@@ -49,7 +49,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
     class Library;
     struct Stretch;
     SentencePieceTokenizer(TokenizerParts parts, SentencePieces pieces,
-                           SentencePieceOptions options);
+                           SentencePieceOptions options, std::string where);
     Result<std::shared_ptr<const Library>> load_library(std::vector<TokenId> chosen) const;
     Result<std::shared_ptr<const Library>> library_for(std::string_view escaped) const;
     Result<void> append_stretch(std::string_view text, std::string_view content_mask,
@@ -61,6 +61,7 @@ class SentencePieceTokenizer final : public VocabularyTokenizer {
 
     SentencePieces pieces_;
     SentencePieceOptions options_;
+    std::string where_;                               // Of the tokens, for messages.
     mutable std::mutex mutex_;                        // Of the next two.
     mutable std::shared_ptr<const Library> library_;  // Of all pieces, or null yet.
     mutable size_t num_sought_bytes_ = 0;             // Of text whose pieces were sought.
