@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -282,7 +282,7 @@ struct Program {
     std::string normalised;  ///< What offsets refer to.
     Body body;
     std::vector<std::string> names;
-    std::unordered_map<std::string, NameId> name_ids;
+    std::map<std::string, NameId> name_ids;  ///< Sorted: no names of a file can collide.
     std::vector<std::unique_ptr<Object>> literals;
     std::vector<std::unique_ptr<Node>> nodes;  ///< After the literals, which they refer to.
 
