@@ -5,7 +5,11 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QTimer>
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "application/main_window.h"
 #include "application/qt_messages.h"
@@ -20,40 +24,62 @@
 
 using namespace hokku::desktop;
 
+namespace {
+
+const QString kPortable = QStringLiteral("portable"), kSelfTest = QStringLiteral("selftest");
+
+/// Help and version are text, for which no screen is needed.
+bool asksForText(std::span<char*> arguments) {
+    constexpr std::array<std::string_view, 5> kOptions = {"-h", "--help", "--help-all", "-v",
+                                                          "--version"};
+    return std::any_of(arguments.begin(), arguments.end(), [&](const char* argument) {
+        return std::find(kOptions.begin(), kOptions.end(), argument) != kOptions.end();
+    });
+}
+
+/// Ends the program where they ask for text, or make no sense.
+void parseArguments(QCommandLineParser& parser) {
+    const auto words = [](const char* text) { return QCoreApplication::translate("main", text); };
+    parser.setApplicationDescription(
+        words(QT_TRANSLATE_NOOP("main", "Private, offline chat and drafting")));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    parser.addOption({kPortable, words(QT_TRANSLATE_NOOP(
+                                     "main", "Keep everything in a folder beside the program"))});
+    parser.addOption(
+        {kSelfTest, words(QT_TRANSLATE_NOOP(
+                        "main", "Load the model, write, stop, and end with 0 if all works"))});
+    parser.addPositionalArgument(QStringLiteral("file"),
+                                 words(QT_TRANSLATE_NOOP("main", "A model (.gguf) to load")),
+                                 QStringLiteral("[file]"));
+    parser.process(*QCoreApplication::instance());
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
     dropQtNoise();
+    QCoreApplication::setApplicationName(QStringLiteral("Hokku"));
+    QCoreApplication::setApplicationVersion(QStringLiteral(HOKKU_VERSION));
+    if (asksForText(std::span(argv, static_cast<size_t>(argc)))) {
+        QCoreApplication application(argc, argv);
+        Language language;
+        QCommandLineParser parser;
+        parseArguments(parser);
+    }
     QApplication application(argc, argv);
-    QApplication::setApplicationName(QStringLiteral("Hokku"));
-    QApplication::setApplicationVersion(QStringLiteral(HOKKU_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("org.hokku.Hokku"));
     Language language;
     Theme::instance();  // makes the resources available
     QApplication::setWindowIcon(QIcon(QStringLiteral(":/org.hokku.Hokku.svg")));
-
     QCommandLineParser parser;
-    parser.setApplicationDescription(
-        QApplication::translate("main", "Private, offline chat and drafting"));
-    parser.addHelpOption();
-    parser.addVersionOption();
-    const QCommandLineOption portable(
-        QStringLiteral("portable"),
-        QApplication::translate("main", "Keep everything in a folder beside the program"));
-    parser.addOption(portable);
-    const QCommandLineOption selftest(
-        QStringLiteral("selftest"),
-        QApplication::translate("main",
-                                "Load the model, write, stop, and end with 0 if all works"));
-    parser.addOption(selftest);
-    parser.addPositionalArgument(QStringLiteral("file"),
-                                 QApplication::translate("main", "A model (.gguf) to load"),
-                                 QStringLiteral("[file]"));
-    parser.process(application);
+    parseArguments(parser);
 
-    const auto fail = [isSelfTest = parser.isSet(selftest)](const QString& text) {
+    const auto fail = [isSelfTest = parser.isSet(kSelfTest)](const QString& text) {
         tellFailure(text, isSelfTest);
         return 1;
     };
-    auto folders = AppFolders::find(parser.isSet(portable));
+    auto folders = AppFolders::find(parser.isSet(kPortable));
     if (!folders.ok()) return fail(errorText(folders.error()));
     Settings settings(folders->settingsFile);
     language.apply(settings.language());
@@ -66,18 +92,18 @@ int main(int argc, char** argv) {
     const auto isFirst = [&] {
         using Answer = SingleInstance::Answer;
         instance.emplace(folders->data);
-        if (parser.isSet(selftest)) return Answer::none;
+        if (parser.isSet(kSelfTest)) return Answer::none;
         return instance->handOver(files);
     };
-    if (!findMissingFolder(*folders, parser.isSet(selftest))) return 1;
+    if (!findMissingFolder(*folders, parser.isSet(kSelfTest))) return 1;
     for (bool hasMoved = false;; hasMoved = true) {
         const SingleInstance::Answer answer = isFirst();
         if (answer == SingleInstance::Answer::taken) return 0;
         if (answer == SingleInstance::Answer::silence) return fail(silenceText());
         // Once: under the lock of the old folder, then for the lock of the new one.
-        if (hasMoved || parser.isSet(selftest) || !moveDataFolder(*folders)) break;
+        if (hasMoved || parser.isSet(kSelfTest) || !moveDataFolder(*folders)) break;
     }
-    if (!parser.isSet(selftest)) instance->listen();
+    if (!parser.isSet(kSelfTest)) instance->listen();
     // The engine looks for models by their names there, too.
     if (folders->isPortable || folders->isChoosable)
         qputenv("HOKKU_HOME", QFile::encodeName(folders->data));
@@ -105,6 +131,6 @@ int main(int argc, char** argv) {
         for (const QString& file : files) window.openFile(file);
     });
     SelfTest test(window);
-    if (parser.isSet(selftest)) QTimer::singleShot(0, &test, &SelfTest::start);
+    if (parser.isSet(kSelfTest)) QTimer::singleShot(0, &test, &SelfTest::start);
     return QApplication::exec();
 }

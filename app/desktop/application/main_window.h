@@ -51,6 +51,8 @@ class MainWindow : public QMainWindow {
     void bringUp();
     /// Also when the app would stay in the tray.
     void quit();
+    /// A temporary one leaves nothing behind.
+    void newChat(bool isTemporary);
     void loadModel(const QString& path) { m_models.load(path); }
     [[nodiscard]] ChatSession& session() { return m_session; }
     [[nodiscard]] ChatPage& chatPage() { return *m_chatPage; }
@@ -70,7 +72,6 @@ class MainWindow : public QMainWindow {
     void connectPages();
     void connectDesktop();
     void openChat(ChatId id);
-    void newChat(bool isTemporary);
     void showPage(QWidget* page);
     void togglePage(QWidget* page);
     void showModel();

@@ -75,6 +75,7 @@ void SelfTest::sendFirst() {
                                .arg(m_windowMs)
                                .arg(processAgeMs())
                         << Qt::endl;
+    m_window.newChat(true);  // The user's list of chats stays as it is.
     m_window.session().setMaxTokens(32);
     connect(&m_window.session(), &ChatSession::replyEnded, this, &SelfTest::checkFirst,
             Qt::SingleShotConnection);

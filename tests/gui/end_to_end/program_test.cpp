@@ -6,6 +6,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "conversations/chat_store.h"
 #include "gui/support/application.h"
 #include "gui/support/catch_qt.h"
 #include "support/golden.h"
@@ -64,6 +65,14 @@ class Home {
             .value(QStringLiteral("models/added"))
             .toStringList();
     }
+    [[nodiscard]] QVector<hokku::desktop::ChatRecord> chats() const {
+        const auto store =
+            hokku::desktop::ChatStore::open(path() + QStringLiteral("/chats.sqlite"));
+        REQUIRE(store.ok());
+        const auto chats = (*store)->chats();
+        REQUIRE(chats.ok());
+        return *chats;
+    }
 
   private:
     QTemporaryDir m_folder;
@@ -94,9 +103,14 @@ TEST_CASE("hokku-desktop: says nothing of Qt's own, but what is wrong", "[gui][q
     CHECK(quiet.output.startsWith(QStringLiteral("Hokku ")));
     CHECK(quiet.output.count(QLatin1Char('\n')) == 1);
     home.variables().insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("nonsense"));
-    const Ended broken = home.run({program(), QStringLiteral("--version")});
+    const Ended broken = home.run({program(), QStringLiteral("--selftest")});
     CHECK(broken.status != 0);
     CHECK(broken.output.contains(QStringLiteral("nonsense")));
+    // What is text alone needs no screen.
+    CHECK(home.run({program(), QStringLiteral("--version")}).output == quiet.output);
+    const Ended help = home.run({program(), QStringLiteral("--help")});
+    CHECK(help.status == 0);
+    CHECK(help.output.contains(QStringLiteral("--portable")));
 }
 
 TEST_CASE("hokku-desktop: opens the file that it is given, and says why it cannot",
@@ -110,6 +124,7 @@ TEST_CASE("hokku-desktop: opens the file that it is given, and says why it canno
     INFO(good.output.toStdString());
     CHECK(good.status == 0);
     CHECK(home.addedModels() == QStringList{path});
+    CHECK(home.chats().empty());
 
     const QString broken = folder.filePath(QStringLiteral("broken.gguf"));
     {
