@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <tuple>
@@ -139,6 +140,33 @@ struct AttentionShape {
     KvType type = KvType::f32;
 };
 
+/// For `rows` rows of q after `cached` tokens, without its keys and values.
+AttentionCall attention_call(const AttentionShape& shape, const std::vector<float>& q,
+                             std::vector<float>& out, uint32_t rows, uint32_t cached) {
+    AttentionCall call;
+    call.q = q.data();
+    call.out = out.data();
+    call.q_stride = call.out_stride = size_t{shape.heads} * shape.dim;
+    call.num_rows = rows;
+    call.first_position = cached;
+    call.num_heads = shape.heads;
+    call.num_kv_heads = shape.kv_heads;
+    call.key_dim = call.value_dim = shape.dim;
+    call.scale = 0.125f;
+    return call;
+}
+
+AttentionScratch attention_scratch(const AttentionShape& shape) {
+    return *AttentionScratch::create(
+        {.num_lanes = team().size(), .max_heads = shape.heads, .max_value_dim = shape.dim});
+}
+
+std::vector<uint32_t> blocks_in_order(uint32_t num_blocks) {
+    std::vector<uint32_t> blocks(num_blocks);
+    std::iota(blocks.begin(), blocks.end(), 0u);
+    return blocks;
+}
+
 void bench_attention(benchmark::State& state, AttentionShape shape) {
     const auto num_rows = static_cast<uint32_t>(state.range(0));
     const auto num_cached = static_cast<uint32_t>(state.range(1));
@@ -150,29 +178,17 @@ void bench_attention(benchmark::State& state, AttentionShape shape) {
     constexpr std::byte kAny{0x31};
     std::vector<std::byte> keys(num_blocks * key_bytes, kAny);
     std::vector<std::byte> values(num_blocks * value_bytes, kAny);
-    std::vector<uint32_t> blocks(num_blocks);
-    for (uint32_t i = 0; i < num_blocks; ++i) blocks[i] = i;
-    const size_t width = size_t{shape.heads} * shape.dim;
-    const std::vector<float> q = random_floats(num_rows * width);
+    const std::vector<uint32_t> blocks = blocks_in_order(num_blocks);
+    const std::vector<float> q = random_floats(size_t{num_rows} * shape.heads * shape.dim);
     std::vector<float> out(q.size());
-    auto scratch = *AttentionScratch::create(
-        {.num_lanes = team().size(), .max_heads = shape.heads, .max_value_dim = shape.dim});
-    AttentionCall call;
-    call.q = q.data();
-    call.out = out.data();
-    call.q_stride = call.out_stride = width;
+    AttentionScratch scratch = attention_scratch(shape);
+    AttentionCall call = attention_call(shape, q, out, num_rows, num_cached);
     call.kv = {.type = shape.type,
                .keys = keys.data(),
                .values = values.data(),
                .key_block_stride = key_bytes,
                .value_block_stride = value_bytes,
                .blocks = blocks.data()};
-    call.num_rows = num_rows;
-    call.first_position = num_cached;
-    call.num_heads = shape.heads;
-    call.num_kv_heads = shape.kv_heads;
-    call.key_dim = call.value_dim = shape.dim;
-    call.scale = 0.125f;
     auto task = [&](Lane lane) { attention(lane, kernels(), scratch, call); };
     for (auto _ : state) run_on_team(task);
     const double pairs = num_rows * (num_cached + (num_rows + 1) / 2.0);
@@ -192,22 +208,11 @@ void bench_decode_attention(benchmark::State& state, AttentionShape shape) {
     const AlignedBuffer pool(stride * num_blocks);
     if (pool.data() == nullptr) return state.SkipWithError("not enough memory");
     std::memset(pool.data(), 0x31, pool.size_bytes());  // Finite numbers in each type.
-    std::vector<uint32_t> blocks(num_blocks);
-    for (uint32_t i = 0; i < num_blocks; ++i) blocks[i] = i;
+    const std::vector<uint32_t> blocks = blocks_in_order(num_blocks);
     const std::vector<float> q = random_floats(size_t{shape.heads} * shape.dim);
     std::vector<float> out(q.size());
-    auto scratch = *AttentionScratch::create(
-        {.num_lanes = team().size(), .max_heads = shape.heads, .max_value_dim = shape.dim});
-    AttentionCall call;
-    call.q = q.data();
-    call.out = out.data();
-    call.q_stride = call.out_stride = q.size();
-    call.num_rows = 1;
-    call.first_position = num_cached;
-    call.num_heads = shape.heads;
-    call.num_kv_heads = shape.kv_heads;
-    call.key_dim = call.value_dim = shape.dim;
-    call.scale = 0.125f;
+    AttentionScratch scratch = attention_scratch(shape);
+    const AttentionCall call = attention_call(shape, q, out, 1, num_cached);
     auto task = [&](Lane lane) {
         for (uint32_t layer = 0; layer < shape.layers; ++layer) {
             AttentionCall of_layer = call;
@@ -243,8 +248,7 @@ void bench_model(benchmark::State& state, const char* name) {
     options.max_step_tokens = 512;
     auto backend = make_cpu_backend(*model, options);
     if (!backend.ok()) return state.SkipWithError("cannot make the backend");
-    std::vector<uint32_t> blocks(num_blocks);
-    for (uint32_t i = 0; i < num_blocks; ++i) blocks[i] = i;
+    const std::vector<uint32_t> blocks = blocks_in_order(num_blocks);
     std::vector<int32_t> tokens(512);
     for (size_t i = 0; i < tokens.size(); ++i)
         tokens[i] = static_cast<int32_t>(100 + i * 37 % 20000);
@@ -320,6 +324,7 @@ void register_all() {
             RegisterBenchmark(full.c_str(), bench_attention, shape)
                 ->Args({1, 100})
                 ->Args({1, 4000})
+                ->Args({1, 100000})
                 ->Args({512, 0})
                 ->Args({512, 3584})
                 ->Unit(ms)

@@ -84,6 +84,13 @@ constexpr std::string_view kUnknownName = "\xFF";
 // library's recursive way back from them deep into the stack.
 constexpr size_t kMaxUnusedBytes = 256;
 
+// The name of a token that has one, or of a byte; in `buffer`, which the next call may share.
+std::string_view name_of(TokenId id, const Vocabulary& vocabulary, std::string& buffer) {
+    buffer.clear();
+    append_escaped(vocabulary.text(id), buffer);
+    return buffer;
+}
+
 // Gives names to the first tokens of their text. Texts that differ only in how a space is written
 // have one name, and those without a space go before; the others are returned.
 std::vector<TokenId> name_unspaced_tokens(const Vocabulary& vocabulary, SentencePieces& pieces) {
@@ -138,12 +145,11 @@ Result<SentencePieces> read_sentencepieces(const Vocabulary& vocabulary, std::ve
         if (vocabulary.kind(id) == TokenKind::byte) pieces.bytes.push_back(id);
     }
     name_spaced_tokens(name_unspaced_tokens(vocabulary, pieces), vocabulary, pieces);
-    std::string name;
+    std::string buffer;
     for (size_t index = 0; index < vocabulary.size(); ++index) {
         if (!pieces.is_named[index]) continue;
         const auto id = static_cast<TokenId>(index);
-        name.clear();
-        append_escaped(vocabulary.text(id), name);
+        const std::string_view name = name_of(id, vocabulary, buffer);
         if (vocabulary.kind(id) == TokenKind::unused && name.size() > kMaxUnusedBytes) {
             pieces.is_named[index] = false;
             continue;
@@ -202,11 +208,9 @@ std::vector<TokenId> pieces_within(std::string_view escaped, const SentencePiece
 bool is_hashed_evenly(std::span<const TokenId> chosen, const Vocabulary& vocabulary) {
     constexpr size_t kMaxBucket = 64;
     std::unordered_multiset<size_t> hashes;  // Their own hash: buckets as the library's.
-    std::string name;
+    std::string buffer;
     for (const TokenId id : chosen) {
-        name.clear();
-        append_escaped(vocabulary.text(id), name);
-        const size_t hash = std::hash<std::string_view>()(name);
+        const size_t hash = std::hash<std::string_view>()(name_of(id, vocabulary, buffer));
         hashes.insert(hash);
         if (hashes.bucket_size(hashes.bucket(hash)) > kMaxBucket) return false;
     }
@@ -215,7 +219,7 @@ bool is_hashed_evenly(std::span<const TokenId> chosen, const Vocabulary& vocabul
 
 std::string write_sentencepiece_proto(std::span<const TokenId> chosen, const SentencePieces& pieces,
                                       const Vocabulary& vocabulary) {
-    std::string proto, name;
+    std::string proto, buffer;
     for (const TokenId id : chosen) {
         PieceType type = PieceType::normal;
         if (pieces.unknown == id) {
@@ -225,8 +229,8 @@ std::string write_sentencepiece_proto(std::span<const TokenId> chosen, const Sen
         } else if (vocabulary.kind(id) == TokenKind::unused) {
             type = PieceType::unused;
         }
-        name.clear();
-        append_escaped(type == PieceType::unknown ? kUnknownName : vocabulary.text(id), name);
+        const std::string_view name =
+            type == PieceType::unknown ? kUnknownName : name_of(id, vocabulary, buffer);
         put_piece(proto, name, pieces.scores[static_cast<size_t>(id)], type);
     }
     if (!pieces.unknown) put_piece(proto, kUnknownName, 0, PieceType::unknown);

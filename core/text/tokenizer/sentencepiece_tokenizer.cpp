@@ -158,12 +158,12 @@ Result<std::shared_ptr<const SentencePieceTokenizer::Library>> SentencePieceToke
         return Error{ErrorCode::bad_format,
                      "the SentencePiece library refuses the vocabulary: " + cause, where_, ""};
     };
-    if (!is_hashed_evenly(chosen, vocabulary()))
-        return Error{ErrorCode::bad_format, "tokens are made to slow the program down", where_,
-                     "texts of unlike hash values"};
     auto library = std::make_shared<Library>();
     library->tokens = std::move(chosen);
     try {
+        if (!is_hashed_evenly(library->tokens, vocabulary()))
+            return Error{ErrorCode::bad_format, "tokens are made to slow the program down", where_,
+                         "texts of unlike hash values"};
         const auto status = library->processor.LoadFromSerializedProto(
             write_sentencepiece_proto(library->tokens, pieces_, vocabulary()));
         if (!status.ok()) return refuse(status.ToString());

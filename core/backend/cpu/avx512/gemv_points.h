@@ -220,8 +220,8 @@ HOKKU_INLINE void set_iq1_codes(__m512i points, __m512i delta, __m512i& low, __m
     high = _mm512_ternarylogic_epi64(moved, delta, bits, 0xec);
 }
 
-/// Indices of 11 bits: eight from bits 0 and 8 of each 32-bit lane on, three from bits `upper[0]`
-/// (in the upper lane of 64 bits `upper[1]`) and kDistance bits behind them on.
+/// Indices of 11 bits: eight from bits 0 and 8 of each 32-bit lane on, three from bits kLower
+/// (in the upper lane of 64 bits kUpper) and kDistance bits behind them on.
 template <int kLower, int kUpper, int kDistance>
 HOKKU_INLINE void index_by_bits(__m512i x, __m512i (&index)[2]) {
     constexpr uint64_t kLowerHalf = kLower << 8, kUpperHalf = 32 | (32 + kUpper) << 8;
